@@ -1,0 +1,1 @@
+"""The one shared library: everything technical that all services need, and no business word."""
