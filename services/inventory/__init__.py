@@ -1,0 +1,1 @@
+"""Stock, and the reservations that hold it for orders."""
