@@ -11,8 +11,6 @@ from types import MappingProxyType
 from typing import Any, Generic, Protocol, TypeVar
 from uuid import UUID
 
-NOTHING: Mapping[str, Any] = MappingProxyType({})
-
 APPLIED = "applied"
 DUPLICATE = "duplicate"
 
@@ -46,7 +44,7 @@ class Facts:
     """What a rule may know besides its aggregate: the time, and the related rows loaded for it."""
 
     now: datetime
-    related: Mapping[str, Any] = NOTHING
+    related: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,7 @@ class NewJob:
     """
 
     kind: str
-    args: Mapping[str, Any] = NOTHING
+    args: Mapping[str, Any] = field(default_factory=dict)
     run_at: datetime | None = None
     priority: int = 100
 
