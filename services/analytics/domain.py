@@ -1,0 +1,141 @@
+"""Keep one row per order right, whatever order its events arrive in.
+
+Order, reservation, payment and message number their own events, so the row remembers the highest
+number seen of each. A newer event replaces what its aggregate says about its present state. Lasting
+facts (a total, an amount captured) are filled in by whichever event brings them and never change.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from services.eventkit.decision import APPLIED, Decision, ignored
+
+Data = Mapping[str, Any]
+
+ORDER = "order_sequence"
+RESERVATION = "reservation_sequence"
+PAYMENT = "payment_sequence"
+MESSAGE = "message_sequence"
+
+
+@dataclass(frozen=True, slots=True)
+class OrderFigures:
+    """What is known of one order; None is "not heard of yet". Money is in minor units."""
+
+    key: str
+    tenant_id: str
+    order_sequence: int = 0
+    status: str | None = None
+    reason: str | None = None
+    customer_id: str | None = None
+    currency: str | None = None
+    total: int | None = None
+    placed_at: datetime | None = None
+    ended_at: datetime | None = None
+    reservation_sequence: int = 0
+    reservation: str | None = None
+    payment_sequence: int = 0
+    payment: str | None = None
+    captured: int | None = None
+    refunded: int | None = None
+    message_sequence: int = 0
+    mails: tuple[str, ...] = ()
+    version: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one event tells: ``aggregate`` names the sequence column that guards its state.
+
+    ``state`` counts only while nothing newer was read; ``facts`` hold for ever; ``mail`` is the
+    kind of a mail that was sent.
+    """
+
+    aggregate: str
+    state: Data
+    facts: Data = field(default_factory=dict)
+    mail: str | None = None
+
+
+def read(
+    row: OrderFigures | None, key: str, tenant_id: str, sequence: int, reading: Reading
+) -> Decision[OrderFigures]:
+    """Merge one event into the order's row; an older one fills gaps and overwrites nothing."""
+    before = row or OrderFigures(key, tenant_id)
+    changes = {name: value for name, value in reading.facts.items() if _empty(before, name)}
+    if sequence > getattr(before, reading.aggregate):
+        changes |= {**reading.state, reading.aggregate: sequence}
+    if reading.mail is not None:
+        changes["mails"] = tuple(sorted({*before.mails, reading.mail}))
+    after = replace(before, **changes)
+    return Decision(ignored("nothing_new")) if after == row else Decision(APPLIED, after)
+
+
+def _empty(row: OrderFigures, name: str) -> bool:
+    return getattr(row, name) is None
+
+
+def _order_placed(data: Data, time: datetime) -> Reading:
+    return Reading(ORDER, _status("pending"), {**_sale(data), "placed_at": time})
+
+
+def _order_confirmed(data: Data, time: datetime) -> Reading:
+    return Reading(ORDER, _status("confirmed", ended_at=time), _sale(data))
+
+
+def _order_cancelled(data: Data, time: datetime) -> Reading:
+    return Reading(ORDER, _status("cancelled", data["reason"], time), _sale(data))
+
+
+def _order_needs_attention(data: Data, time: datetime) -> Reading:
+    return Reading(ORDER, _status("needs_attention", data["reason"], time))
+
+
+def _status(status: str, reason: str | None = None, ended_at: datetime | None = None) -> Data:
+    return {"status": status, "reason": reason, "ended_at": ended_at}
+
+
+def _sale(data: Data) -> Data:
+    return {name: data[name] for name in ("customer_id", "total", "currency")}
+
+
+def _reservation(status: str) -> "Reader":
+    return lambda _data, _time: Reading(RESERVATION, {"reservation": status})
+
+
+def _payment(status: str, fact: str | None = None) -> "Reader":
+    def reading(data: Data, _time: datetime) -> Reading:
+        facts = {"currency": data["currency"]} | ({fact: data["amount"]} if fact else {})
+        return Reading(PAYMENT, {"payment": status}, facts)
+
+    return reading
+
+
+def _mail_sent(data: Data, _time: datetime) -> Reading:
+    return Reading(MESSAGE, {}, mail=data["kind"])
+
+
+def _mail_failed(_data: Data, _time: datetime) -> Reading:
+    return Reading(MESSAGE, {})
+
+
+Reader = Callable[[Data, datetime], Reading]
+
+READERS: Mapping[str, Reader] = {
+    "OrderPlaced": _order_placed,
+    "OrderConfirmed": _order_confirmed,
+    "OrderCancelled": _order_cancelled,
+    "OrderNeedsAttention": _order_needs_attention,
+    "StockReserved": _reservation("reserved"),
+    "StockRejected": _reservation("rejected"),
+    "StockReleased": _reservation("released"),
+    "PaymentCaptured": _payment("captured", fact="captured"),
+    "PaymentDeclined": _payment("declined"),
+    "PaymentRefunded": _payment("refunded", fact="refunded"),
+    "RefundFailed": _payment("refund_failed"),
+    "EmailSent": _mail_sent,
+    "EmailFailed": _mail_failed,
+}
+"""What each event tells: the whole behaviour of this service."""

@@ -1,0 +1,122 @@
+"""HTTP calls to the services, with errors a person can act on."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import httpx
+
+from services.orderctl.errors import CliError
+from services.orderctl.settings import Settings
+
+TIMEOUT = httpx.Timeout(10.0, connect=2.0)
+
+
+class Http:
+    """One service's API; safe to share between threads."""
+
+    def __init__(self, name: str, base_url: str, connections: int = 20) -> None:
+        self.name = name
+        self.base_url = base_url.rstrip("/")
+        limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
+        self._client = httpx.Client(base_url=self.base_url, timeout=TIMEOUT, limits=limits)
+
+    def send(self, method: str, path: str, **options: Any) -> httpx.Response:
+        """The response, whatever its status; CliError when nothing answers."""
+        try:
+            return self._client.request(method, path, **options)
+        except httpx.TransportError as error:
+            raise CliError(
+                f"{self.name} does not answer at {self.base_url} ({type(error).__name__})",
+                "run make status to see what is down, make up to start it",
+                code=3,
+            ) from error
+
+    def call(self, method: str, path: str, **options: Any) -> Any:
+        """The JSON of a successful answer; CliError with the problem's details otherwise."""
+        response = self.send(method, path, **options)
+        if response.is_success:
+            return response.json() if response.content else None
+        raise CliError(f"{self.name} answered {response.status_code}: {problem_text(response)}")
+
+    def find(self, path: str, **options: Any) -> Any | None:
+        """The JSON of what is there, or None when there is no such thing (404)."""
+        response = self.send("GET", path, **options)
+        if response.status_code == httpx.codes.NOT_FOUND:
+            return None
+        if response.is_success:
+            return response.json()
+        raise CliError(f"{self.name} answered {response.status_code}: {problem_text(response)}")
+
+
+def problem_text(response: httpx.Response) -> str:
+    """What a problem-details answer says, fields included; its bare text when it is none."""
+    try:
+        problem = response.json()
+    except ValueError:
+        return response.text[:200] or response.reason_phrase
+    if not isinstance(problem, dict):
+        return str(problem)[:200]
+    parts = [str(problem.get("detail") or problem.get("title") or "no detail given")]
+    parts += [f"{e.get('field')}: {e.get('message')}" for e in problem.get("errors") or ()]
+    return "; ".join(parts)
+
+
+class Shop:
+    """Every HTTP API of the running stack, by what one wants from it."""
+
+    def __init__(self, settings: Settings, connections: int = 20) -> None:
+        self.orders = Http("order", settings.order_url, connections)
+        self.inventory = Http("inventory", settings.inventory_url)
+        self.payment = Http("payment", settings.payment_url)
+        self.email = Http("email", settings.email_url)
+        self.analytics = Http("analytics", settings.analytics_url)
+        self.projector = Http("projector", settings.projector_url)
+        self.provider = Http("payment-provider", settings.provider_url)
+        self.mail = Http("mail-sink", settings.mail_url)
+        self.jaeger = Http("jaeger", settings.jaeger_url)
+
+    def place(self, body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Any:
+        """Place an order; the answer names its id and where to follow it."""
+        return self.orders.call("POST", "/orders", json=body, headers=headers)
+
+    def order(self, order_id: str) -> Any:
+        """An order as its own service knows it; CliError when there is none."""
+        if (found := self.orders.find(f"/orders/{order_id}")) is None:
+            raise CliError(f"there is no order {order_id}", "orderctl place shows the id it got")
+        return found
+
+    def cancel(self, order_id: str) -> httpx.Response:
+        """Ask for cancellation: 202 accepted, 409 when the order is already final."""
+        return self.orders.send("DELETE", f"/orders/{order_id}")
+
+    def view(self, order_id: str) -> Any | None:
+        """The order in the read model, with its timeline; None before it got there."""
+        return self.projector.find(f"/orders/{order_id}")
+
+    def receive_stock(self, quantities: Mapping[str, int]) -> None:
+        """Book the arrival of goods."""
+        lines = [{"sku": sku, "quantity": quantity} for sku, quantity in quantities.items()]
+        self.inventory.call("POST", "/stock/receipts", json={"lines": lines})
+
+    def put_contact(self, customer_id: str, name: str, address: str) -> None:
+        """Tell the email service where a customer's mails go."""
+        body = {"name": name, "address": address}
+        self.email.call("PUT", f"/contacts/{customer_id}", json=body)
+
+    def charge_status(self, order_id: str) -> str | None:
+        """What the payment provider knows of the order's charge; None before it was asked."""
+        charge = self.provider.find(f"/charges/payment:{order_id}")
+        return None if charge is None else str(charge["status"])
+
+
+def pages(http: Http, path: str, name: str, step: int = 1000) -> Sequence[Any]:
+    """All items of a list that is read page by page with ``after`` and ``limit``."""
+    found: list[Any] = []
+    after: Any = None
+    while True:
+        params = {"limit": step} | ({} if after is None else {"after": after})
+        page = http.call("GET", path, params=params)
+        found.extend(page[name])
+        after = page.get("next")
+        if not page[name] or after is None:
+            return found

@@ -1,0 +1,11 @@
+"""What a command says when it cannot go on."""
+
+
+class CliError(Exception):
+    """A failure the reader can act on: what is wrong, what to do next, and the exit code."""
+
+    def __init__(self, message: str, next_step: str = "", code: int = 1) -> None:
+        super().__init__(message)
+        self.message = message
+        self.next_step = next_step
+        self.code = code

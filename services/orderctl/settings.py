@@ -1,0 +1,56 @@
+"""Where the parts of the running stack are; written by ``make up``, or given in the environment."""
+
+import os
+from pathlib import Path
+
+from pydantic import ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from services.orderctl.errors import CliError
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+class Settings(BaseSettings):
+    """Addresses of every part that a command may talk to (environment: ``SAGA_`` + name)."""
+
+    model_config = SettingsConfigDict(env_prefix="SAGA_", extra="ignore")
+
+    order_url: str
+    payment_url: str
+    inventory_url: str
+    email_url: str
+    analytics_url: str
+    projector_url: str
+    jaeger_url: str
+    provider_url: str
+    mail_url: str
+    connect_url: str
+    kafka_bootstrap: str
+    registry_url: str
+    auditor_url: str
+
+    def database_url(self, service: str) -> str:
+        """The auditor's address of a service's database; the auditor can read, never write."""
+        return f"{self.auditor_url.rstrip('/')}/{service}_db"
+
+
+def env_file() -> Path:
+    """The file read for what the environment does not give."""
+    if named := os.environ.get("SAGA_ENV_FILE"):
+        return Path(named)
+    return Path(os.environ.get("SAGA_STATE_DIR") or CHECKOUT / ".state") / "orderctl.env"
+
+
+def load_settings() -> Settings:
+    """Settings from the environment, else from the env file; names what is missing."""
+    path = env_file()
+    try:
+        return Settings(_env_file=path)  # type: ignore[call-arg]
+    except ValidationError as error:
+        names = ", ".join(f"SAGA_{str(part['loc'][0]).upper()}" for part in error.errors())
+        where = str(path) if path.exists() else f"{path}, which does not exist"
+        raise CliError(
+            f"missing setting: {names} (neither in the environment nor in {where})",
+            "run make up, or point SAGA_ENV_FILE at the settings of a running stack",
+        ) from error
