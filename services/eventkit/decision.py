@@ -69,7 +69,7 @@ class NewJob:
 
 
 class Versioned(Protocol):
-    """An aggregate: a frozen dataclass whose ``version`` is raised by one for each event it emits."""
+    """An aggregate: a frozen dataclass whose ``version`` is raised by one for each event."""
 
     @property
     def version(self) -> int: ...
