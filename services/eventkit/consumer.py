@@ -1,0 +1,169 @@
+"""The consumer loop: takes what is there, has it handled, then commits the offsets. Always in that order.
+
+Where infrastructure is away the partitions are paused and the same batch is tried again, for ever,
+while polling goes on, so that the group keeps its member and no event is skipped.
+"""
+
+import random
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from sqlalchemy.exc import SQLAlchemyError
+
+from services.eventkit import logs, metrics
+from services.eventkit.batch import BatchHandler
+from services.eventkit.records import RawRecord
+from services.eventkit.registry import RegistryUnavailable
+
+LOG = logs.logger("consumer")
+_POLL = 0.2
+_INFRASTRUCTURE = (SQLAlchemyError, RegistryUnavailable, OSError)
+
+
+class BatchConsumer:
+    """One member of a service's consumer group.
+
+    ``on_jobs`` is called after a batch that planned jobs. ``ticked`` is when the loop last turned.
+    """
+
+    def __init__(
+        self,
+        bootstrap: str,
+        group: str,
+        topics: Sequence[str],
+        handler: BatchHandler,
+        wake_worker: threading.Event,
+        batch_size: int = 500,
+    ) -> None:
+        self._consumer = Consumer(
+            {
+                "bootstrap.servers": bootstrap,
+                "group.id": group,
+                "client.id": group,
+                "group.protocol": "consumer",
+                "enable.auto.commit": False,
+                "auto.offset.reset": "earliest",
+                "fetch.wait.max.ms": 500,
+                "log_level": 3,
+                "error_cb": _log_error,
+            }
+        )
+        self._topics = list(topics)
+        self._handler = handler
+        self._wake_worker = wake_worker
+        self._batch_size = batch_size
+        self.ticked = time.monotonic()
+        self.assigned = False
+
+    def run(self, stop: threading.Event) -> None:
+        """Consumes until ``stop`` is set, finishes the batch in hand, and leaves the group."""
+        self._consumer.subscribe(self._topics, on_assign=self._on_assign, on_revoke=self._on_revoke)
+        try:
+            while not stop.is_set():
+                self.ticked = time.monotonic()
+                records = self._take()
+                if records:
+                    self._handle(records, stop)
+        finally:
+            self._consumer.close()
+
+    def _take(self) -> list[RawRecord]:
+        """Waits for a first record, then takes what else is there without waiting for more."""
+        first = self._consumer.poll(_POLL)
+        if first is None:
+            return []
+        more = self._consumer.consume(self._batch_size - 1, 0)
+        return [_record(message) for message in (first, *more) if _is_record(message)]
+
+    def _handle(self, records: list[RawRecord], stop: threading.Event) -> None:
+        started = time.monotonic()
+        attempt = 0
+        while True:
+            try:
+                new_jobs = self._handler.handle(records)
+                break
+            except _INFRASTRUCTURE as error:
+                attempt += 1
+                records += self._wait(attempt, error)
+                if stop.is_set():
+                    return  # not committed: read again by whoever comes next
+        if attempt:
+            self._consumer.resume(self._consumer.assignment())
+        metrics.BATCH_SIZE.observe(len(records))
+        metrics.BATCH_SECONDS.observe(time.monotonic() - started)
+        if new_jobs:
+            self._wake_worker.set()
+        self._commit(records)
+
+    def _wait(self, attempt: int, error: Exception) -> list[RawRecord]:
+        """Backs off with all partitions paused, still polling; returns records of new partitions.
+
+        A partition assigned during the wait can deliver before it is paused here.
+        """
+        delay = random.uniform(0.1, min(10.0, 0.2 * 2 ** min(attempt, 10)))
+        metrics.RETRIES.labels("consumer").inc()
+        LOG.warning(
+            "infrastructure away, the batch waits",
+            attempt=attempt,
+            delay=round(delay, 2),
+            error=f"{type(error).__name__}: {error}"[:300],
+        )
+        late = []
+        until = time.monotonic() + delay
+        while time.monotonic() < until:
+            self.ticked = time.monotonic()
+            self._consumer.pause(self._consumer.assignment())
+            message = self._consumer.poll(min(_POLL, delay))
+            if message is not None and _is_record(message):
+                late.append(_record(message))
+        return late
+
+    def _commit(self, records: Sequence[RawRecord]) -> None:
+        positions: dict[tuple[str, int], int] = {}
+        for record in records:
+            place = (record.topic, record.partition)
+            positions[place] = max(record.offset + 1, positions.get(place, 0))
+        offsets = [TopicPartition(*place, offset) for place, offset in positions.items()]
+        try:
+            self._consumer.commit(offsets=offsets, asynchronous=False)
+        except KafkaException as error:
+            # The work is done and the inbox knows it; a redelivery is a row of duplicates.
+            LOG.warning("offsets not committed", error=str(error)[:300])
+
+    def _on_assign(self, _: Consumer, partitions: list[TopicPartition]) -> None:
+        self.assigned = True
+        LOG.info("partitions assigned", partitions=_names(partitions))
+
+    def _on_revoke(self, _: Consumer, partitions: list[TopicPartition]) -> None:
+        LOG.info("partitions revoked", partitions=_names(partitions))
+
+
+def _is_record(message: Message) -> bool:
+    error = message.error()
+    if error is None:
+        return True
+    if error.fatal():
+        raise KafkaException(error)
+    LOG.warning("broker error", error=str(error))
+    return False
+
+
+def _record(message: Message) -> RawRecord:
+    topic, partition, offset = message.topic(), message.partition(), message.offset()
+    if topic is None or partition is None or offset is None:
+        raise ValueError("a record without a place")
+    headers: Any = message.headers() or []
+    key: Any = message.key()
+    value: Any = message.value()
+    return RawRecord(topic, partition, offset, key, value, headers)
+
+
+def _names(partitions: Sequence[TopicPartition]) -> list[str]:
+    return sorted(f"{partition.topic}[{partition.partition}]" for partition in partitions)
+
+
+def _log_error(error: KafkaError) -> None:
+    LOG.warning("broker error", error=str(error))

@@ -1,0 +1,77 @@
+"""The database: an engine per process, set-based writes, and what an error means."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY, Insert, insert
+from sqlalchemy.engine import Connection, Engine
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def make_engine(url: str, *, pool_size: int = 12, name: str = "saga") -> Engine:
+    """A pooled engine; every statement is READ COMMITTED and waits 10 s at most for a lock."""
+    return sa.create_engine(
+        url,
+        pool_size=pool_size,
+        max_overflow=0,
+        pool_timeout=10,
+        connect_args={
+            "application_name": name,
+            "connect_timeout": 5,
+            "options": "-c lock_timeout=10s -c idle_in_transaction_session_timeout=60s",
+            "prepare_threshold": 2,
+        },
+    )
+
+
+def insert_rows(conn: Connection, table: sa.Table, rows: Rows) -> None:
+    """Inserts all rows in one statement; every row has the same columns."""
+    if rows:
+        conn.execute(_insert(table, rows))
+
+
+def insert_new_rows(
+    conn: Connection, table: sa.Table, rows: Rows, returning: sa.Column[Any]
+) -> list[Any]:
+    """Inserts the rows that are not there yet; returns ``returning`` of those it inserted."""
+    if not rows:
+        return []
+    statement = _insert(table, rows).on_conflict_do_nothing().returning(returning)
+    return list(conn.execute(statement).scalars())
+
+
+def upsert_rows(conn: Connection, table: sa.Table, rows: Rows) -> None:
+    """Inserts or overwrites by primary key in one statement; no key may come twice."""
+    if not rows:
+        return
+    statement = _insert(table, rows)
+    key = [column.name for column in table.primary_key]
+    values = {name: statement.excluded[name] for name in rows[0] if name not in key}
+    conn.execute(statement.on_conflict_do_update(index_elements=key, set_=values))
+
+
+def _insert(table: sa.Table, rows: Rows) -> Insert:
+    """``INSERT ... SELECT FROM unnest(...)``: one array a column, whatever the number of rows."""
+    columns = [table.c[name] for name in rows[0]]
+    arrays = [
+        sa.bindparam(None, [row[column.name] for row in rows], ARRAY(column.type), unique=True)
+        for column in columns
+    ]
+    names = [sa.column(column.name, column.type) for column in columns]
+    source = sa.func.unnest(*arrays).table_valued(*names, name="new").render_derived()
+    return insert(table).from_select(
+        [column.name for column in columns], sa.select(*source.c), include_defaults=False
+    )
+
+
+def sqlstate(error: BaseException) -> str:
+    """The SQLSTATE of a database error, or an empty text: a lost connection has none."""
+    original = getattr(error, "orig", error)
+    return getattr(original, "sqlstate", None) or ""
+
+
+def is_bad_data(error: BaseException) -> bool:
+    """True where the written values are at fault (SQLSTATE classes 22 and 23), not the database."""
+    return sqlstate(error)[:2] in {"22", "23"}

@@ -1,0 +1,183 @@
+"""HTTP: the FastAPI application that every process serves, with problem details for every error.
+
+Errors are ``application/problem+json`` (RFC 9457) with the field at fault and the trace id.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from fastapi import APIRouter, FastAPI, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from opentelemetry import trace
+from opentelemetry.instrumentation.fastapi import FastAPIInstrumentor
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from pydantic import BaseModel, Field
+from sqlalchemy.exc import DBAPIError, TimeoutError
+from starlette.exceptions import HTTPException as StarletteHTTPException
+
+from services.eventkit import logs
+from services.eventkit.db import is_bad_data
+
+LOG = logs.logger("http")
+PROBLEM_JSON = "application/problem+json"
+_UNTRACED = "health/live,health/ready,metrics"
+
+Check = Callable[[], str | None]
+
+
+class FieldError(BaseModel):
+    """What is wrong with one field of a request."""
+
+    field: str = Field(examples=["lines.0.quantity"])
+    message: str = Field(examples=["Input should be less than or equal to 10000"])
+
+
+class ProblemDetails(BaseModel):
+    """An error answer (RFC 9457). ``type`` is stable: programs may compare it."""
+
+    type: str = Field(examples=["/problems/invalid-request"])
+    title: str = Field(examples=["Invalid request"])
+    status: int = Field(examples=[422])
+    detail: str = Field(examples=["The request has 1 invalid field."])
+    errors: list[FieldError] = Field(default_factory=list)
+    trace_id: str | None = Field(default=None, examples=["4bf92f3577b34da6a3ce929d0e0e4736"])
+
+
+class Problem(Exception):
+    """Raise it to answer a request with problem details; ``name`` becomes the stable type."""
+
+    def __init__(
+        self,
+        status: int,
+        name: str,
+        detail: str,
+        errors: Sequence[FieldError] = (),
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.name = name
+        self.detail = detail
+        self.errors = errors
+        self.headers = headers
+
+
+def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The error answers of a route, for its OpenAPI description."""
+    schema = {"schema": {"$ref": "#/components/schemas/ProblemDetails"}}
+    return {
+        status: {"model": ProblemDetails, "content": {PROBLEM_JSON: schema}} for status in statuses
+    }
+
+
+def create_app(
+    title: str, routers: Sequence[APIRouter], checks: dict[str, Check], description: str = ""
+) -> FastAPI:
+    """An application with these routers, health, metrics, tracing and problem details.
+
+    ``checks`` say whether the process is ready: each returns None, or why it is not.
+    """
+    app = FastAPI(title=title, description=description, version="1.0.0")
+    for router in routers:
+        app.include_router(router)
+    app.include_router(_operations(checks))
+    app.add_exception_handler(Problem, _on_problem)  # type: ignore[arg-type]
+    app.add_exception_handler(RequestValidationError, _on_invalid)  # type: ignore[arg-type]
+    app.add_exception_handler(StarletteHTTPException, _on_http)  # type: ignore[arg-type]
+    app.add_exception_handler(DBAPIError, _on_database)  # type: ignore[arg-type]
+    app.add_exception_handler(TimeoutError, _on_database)
+    app.add_exception_handler(Exception, _on_bug)
+    FastAPIInstrumentor.instrument_app(
+        app, excluded_urls=_UNTRACED, exclude_spans=["receive", "send"]
+    )
+    return app
+
+
+def current_trace_id() -> str | None:
+    """The trace id of the request being answered, as 32 hexadecimal digits."""
+    context = trace.get_current_span().get_span_context()
+    return f"{context.trace_id:032x}" if context.is_valid else None
+
+
+def _operations(checks: dict[str, Check]) -> APIRouter:
+    router = APIRouter(tags=["operations"])
+
+    @router.get("/health/live")
+    def live() -> dict[str, str]:
+        """The process answers."""
+        return {"status": "live"}
+
+    @router.get("/health/ready", responses={503: {"description": "Not ready; says why"}})
+    def ready() -> JSONResponse:
+        """The process can do its work: every part of it was asked."""
+        reasons = {name: why for name, check in checks.items() if (why := check()) is not None}
+        status = "not ready" if reasons else "ready"
+        return JSONResponse({"status": status, "reasons": reasons}, 503 if reasons else 200)
+
+    @router.get("/metrics", include_in_schema=False)
+    def metrics() -> Response:
+        return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+
+    return router
+
+
+def _answer(
+    status: int,
+    name: str,
+    detail: str,
+    errors: Sequence[FieldError] = (),
+    headers: dict[str, str] | None = None,
+) -> JSONResponse:
+    body = ProblemDetails(
+        type=f"/problems/{name}",
+        title=name.replace("-", " ").capitalize(),
+        status=status,
+        detail=detail,
+        errors=list(errors),
+        trace_id=current_trace_id(),
+    )
+    return JSONResponse(
+        body.model_dump(exclude_none=True), status, headers=headers, media_type=PROBLEM_JSON
+    )
+
+
+def _on_problem(_: Request, error: Problem) -> JSONResponse:
+    return _answer(error.status, error.name, error.detail, error.errors, error.headers)
+
+
+def _on_invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+    errors = [
+        FieldError(field=_field_name(problem["loc"]), message=problem["msg"])
+        for problem in error.errors()
+    ]
+    count = f"{len(errors)} invalid field{'s' if len(errors) > 1 else ''}"
+    return _answer(422, "invalid-request", f"The request has {count}.", errors)
+
+
+def _on_http(_: Request, error: HTTPException) -> JSONResponse:
+    names = {404: "not-found", 405: "method-not-allowed", 413: "too-large"}
+    name = names.get(error.status_code, "http-error")
+    headers = dict(error.headers) if error.headers else None
+    return _answer(error.status_code, name, str(error.detail), headers=headers)
+
+
+def _on_database(_: Request, error: Exception) -> JSONResponse:
+    if isinstance(error, DBAPIError) and is_bad_data(error):
+        return _on_bug(_, error)
+    LOG.warning("database away", error=str(error)[:300])
+    detail = "The service cannot reach its database. Nothing was stored; try again."
+    return _answer(503, "unavailable", detail, headers={"Retry-After": "1"})
+
+
+def _on_bug(_: Request, error: Exception) -> JSONResponse:
+    LOG.error("request failed", exc_info=error)
+    return _answer(500, "internal-error", "The service failed; the trace id helps to find why.")
+
+
+def _field_name(location: Sequence[str | int]) -> str:
+    """``("body", "lines", 0, "sku")`` is ``lines.0.sku``; a whole body that is wrong is ``body``."""
+    parts = location[1:] if len(location) > 1 and location[0] == "body" else location
+    if not all(isinstance(part, str) for part in parts[:1]):
+        return "body"
+    return ".".join(str(part) for part in parts)

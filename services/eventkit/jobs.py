@@ -1,0 +1,212 @@
+"""Jobs: what waits for the outside world, as rows of the transaction that wanted it.
+
+A worker claims due rows in a short transaction (``SKIP LOCKED``) and holds them by a lease; the
+call runs outside any transaction; the result goes through the rules under the lock of its key,
+fenced by who claimed it and at which attempt. A crash leaves a lease that runs out.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from services.eventkit import db, tables
+
+JOBS = tables.jobs
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    """A job to store; times in UTC."""
+
+    job_id: UUID
+    key: str
+    kind: str
+    args: Mapping[str, Any]
+    priority: int
+    run_at: datetime
+    tenant_id: str
+    actor_id: str
+    correlation_id: str
+    causation_id: str | None
+    traceparent: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A job that this worker holds until its lease ends; ``attempt`` counts from 1."""
+
+    row: JobRow
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class JobContext:
+    """What the outside call of a job may know; ``attempt`` counts from 1."""
+
+    key: str
+    args: Mapping[str, Any]
+    attempt: int
+    tenant_id: str
+
+
+Call = Callable[[JobContext], Mapping[str, Any]]
+
+
+class Refused(Exception):
+    """The outside refused for good (a 4xx, a 5xx of SMTP): the job ends as failed."""
+
+
+class RetryLater(Exception):
+    """The outside failed or did not answer: the attempt is used up, the outcome is unknown."""
+
+
+class Postpone(Exception):
+    """The outside could not be reached at all: try later, no attempt is used up."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobKind:
+    """How one kind of job is done.
+
+    ``call`` None means that the time itself is the result (a deadline). ``remote`` names what it
+    calls: each remote has its own workers, so a slow one takes none from the others.
+    ``max_attempts`` None asks again for ever: an unknown outcome is never taken for a refusal.
+    ``timeout`` is the longest the call can take, in seconds; the lease outlasts it.
+    """
+
+    name: str
+    call: Call | None = None
+    remote: str = "local"
+    max_attempts: int | None = 8
+    timeout: float = 10.0
+    backoff_base: float = 0.2
+    backoff_cap: float = 30.0
+
+    @property
+    def lease(self) -> timedelta:
+        """How long a claim holds: the call, and time to store its result."""
+        return timedelta(seconds=self.timeout + 20)
+
+
+def add(conn: Connection, rows: Sequence[JobRow]) -> None:
+    """Stores new jobs in one statement."""
+    db.insert_rows(conn, JOBS, [asdict(row) | {"status": "pending", "attempts": 0} for row in rows])
+
+
+def cancel(conn: Connection, jobs: Collection[tuple[str, str]]) -> None:
+    """Cancels the waiting jobs of these (key, kind); one that runs is left to its result."""
+    if not jobs:
+        return
+    keys, kinds = zip(*sorted(jobs), strict=True)
+    wanted = (
+        sa.func.unnest(
+            sa.bindparam("keys", list(keys), sa.ARRAY(sa.Text)),
+            sa.bindparam("kinds", list(kinds), sa.ARRAY(sa.Text)),
+        )
+        .table_valued("key", "kind", name="wanted")
+        .render_derived()
+    )
+    conn.execute(
+        sa.update(JOBS)
+        .where(JOBS.c.key == wanted.c.key, JOBS.c.kind == wanted.c.kind, JOBS.c.status == "pending")
+        .values(status="cancelled", finished_at=sa.func.now())
+    )
+
+
+def claim(
+    conn: Connection, kinds: Sequence[JobKind], worker: str, now: datetime, limit: int
+) -> list[Claimed]:
+    """Takes up to ``limit`` due jobs of these kinds, also those whose lease has run out."""
+    names = [kind.name for kind in kinds]
+    lease = max(kind.lease for kind in kinds)
+    due = (
+        sa.select(JOBS.c.job_id)
+        .where(
+            JOBS.c.kind.in_(names),
+            sa.or_(
+                sa.and_(JOBS.c.status == "pending", JOBS.c.run_at <= now),
+                sa.and_(JOBS.c.status == "running", JOBS.c.locked_until < now),
+            ),
+        )
+        .order_by(JOBS.c.priority, JOBS.c.run_at)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )
+    taken = conn.execute(
+        sa.update(JOBS)
+        .where(JOBS.c.job_id.in_(due))
+        .values(
+            status="running",
+            attempts=JOBS.c.attempts + 1,
+            locked_by=worker,
+            locked_until=now + lease,
+        )
+        .returning(*[JOBS.c[name] for name in JobRow.__dataclass_fields__], JOBS.c.attempts)
+    ).mappings()
+    return [
+        Claimed(
+            JobRow(**{name: row[name] for name in JobRow.__dataclass_fields__}), row["attempts"]
+        )
+        for row in taken
+    ]
+
+
+def release(
+    conn: Connection, job: Claimed, worker: str, run_at: datetime, error: str, *, used: bool
+) -> bool:
+    """Gives a job back for a later attempt; ``used`` False gives the attempt back too."""
+    return _finish(
+        conn,
+        job,
+        worker,
+        status="pending",
+        run_at=run_at,
+        attempts=job.attempt if used else job.attempt - 1,
+        last_error=error[:500],
+        locked_by=None,
+        locked_until=None,
+    )
+
+
+def end(conn: Connection, job: Claimed, worker: str, status: str, error: str | None) -> bool:
+    """Ends a job as succeeded, failed or dead; False where a successor has taken it over."""
+    return _finish(
+        conn,
+        job,
+        worker,
+        status=status,
+        last_error=error,
+        finished_at=sa.func.now(),
+        locked_by=None,
+        locked_until=None,
+    )
+
+
+def release_all(conn: Connection, worker: str) -> int:
+    """Gives back all that a stopping worker still holds, so that nobody waits for its leases."""
+    result = conn.execute(
+        sa.update(JOBS)
+        .where(JOBS.c.locked_by == worker, JOBS.c.status == "running")
+        .values(status="pending", locked_by=None, locked_until=None)
+    )
+    return result.rowcount
+
+
+def _finish(conn: Connection, job: Claimed, worker: str, **values: Any) -> bool:
+    """The fence: only the holder of this very attempt may say how it ended."""
+    result = conn.execute(
+        sa.update(JOBS)
+        .where(
+            JOBS.c.job_id == job.row.job_id,
+            JOBS.c.locked_by == worker,
+            JOBS.c.attempts == job.attempt,
+            JOBS.c.status == "running",
+        )
+        .values(**values)
+    )
+    return result.rowcount == 1

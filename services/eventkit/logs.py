@@ -1,0 +1,57 @@
+"""Structured logs for people who operate: one line an event handled, no payload, no personal data."""
+
+import logging
+import sys
+from typing import Any
+
+import structlog
+from opentelemetry import trace
+
+
+def setup(service: str, log_format: str = "", level: str = "INFO") -> None:
+    """Sends all logs, also those of libraries, to standard output in one form."""
+    as_json = log_format == "json" or (not log_format and not sys.stdout.isatty())
+    shared: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.StackInfoRenderer(),
+        _add_trace_id,
+    ]
+    renderer: Any = (
+        structlog.processors.JSONRenderer() if as_json else structlog.dev.ConsoleRenderer()
+    )
+    exceptions = [structlog.processors.format_exc_info] if as_json else []
+    handler = logging.StreamHandler(sys.stdout)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[*shared, structlog.stdlib.add_logger_name],
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                *exceptions,
+                renderer,
+            ],
+        )
+    )
+    logging.basicConfig(handlers=[handler], level=level, force=True)
+    for noisy in ("httpx", "httpcore", "uvicorn.access", "alembic", "opentelemetry", "urllib3"):
+        logging.getLogger(noisy).setLevel("ERROR")
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(level)),
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=True,
+    )
+    structlog.contextvars.bind_contextvars(service=service)
+
+
+def logger(name: str) -> Any:
+    """A logger whose keyword arguments become fields."""
+    return structlog.get_logger(name)
+
+
+def _add_trace_id(_: Any, __: str, entry: dict[str, Any]) -> dict[str, Any]:
+    context = trace.get_current_span().get_span_context()
+    if context.is_valid:
+        entry.setdefault("trace_id", f"{context.trace_id:032x}")
+    return entry

@@ -1,0 +1,53 @@
+"""Settings from the environment; a wrong one stops the process at start and is named."""
+
+import sys
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+PREFIX = "SAGA_"
+Role = Literal["api", "consumer", "worker"]
+
+
+class ProcessSettings(BaseSettings):
+    """What every process of the system needs, whatever it does."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore")
+
+    http_host: str = "127.0.0.1"
+    http_port: int
+    otlp_endpoint: str = ""  # spans are dropped where this is empty
+    log_format: Literal["json", "console", ""] = ""  # "" is console on a terminal, else json
+    log_level: str = "INFO"
+
+
+class ServiceSettings(ProcessSettings):
+    """What every service needs besides. Times are in seconds."""
+
+    database_url: str
+    kafka_bootstrap: str
+    registry_url: str
+    roles: Annotated[tuple[Role, ...], NoDecode] = ("api", "consumer", "worker")
+    batch_size: int = 500
+    job_poll: float = 0.25
+    stop_grace: float = 8.0
+
+    @field_validator("roles", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        return tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else value
+
+
+T = TypeVar("T", bound=BaseSettings)
+
+
+def load(settings: type[T]) -> T:
+    """Reads the settings or ends the process with one line for each that is missing or wrong."""
+    try:
+        return settings()
+    except ValidationError as error:
+        for problem in error.errors():
+            name = PREFIX + "_".join(str(part) for part in problem["loc"]).upper()
+            print(f"refused to start: setting {name}: {problem['msg']}", file=sys.stderr)  # noqa: T201
+        raise SystemExit(2) from None

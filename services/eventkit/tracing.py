@@ -1,0 +1,111 @@
+"""Traces that cross the outbox: the context travels as ``traceparent`` in rows and headers.
+
+Span names and attributes follow the OpenTelemetry semantic conventions for messaging.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from opentelemetry import context as otel_context
+from opentelemetry import trace
+from opentelemetry.context import Context
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.trace import Span, SpanKind, Status, StatusCode
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+_PROPAGATOR = TraceContextTextMapPropagator()
+_TRACER = trace.get_tracer("order-saga")
+
+Attributes = Mapping[str, Any]
+
+
+def setup(service: str, otlp_endpoint: str) -> None:
+    """Exports this process's spans to ``otlp_endpoint`` (OTLP over HTTP), or nowhere if empty."""
+    provider = TracerProvider(resource=Resource.create({"service.name": service}))
+    if otlp_endpoint:
+        exporter = OTLPSpanExporter(endpoint=f"{otlp_endpoint}/v1/traces", timeout=5)
+        provider.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=500))
+    trace.set_tracer_provider(provider)
+
+
+def shutdown() -> None:
+    """Exports what is left; called once, when the process ends."""
+    provider = trace.get_tracer_provider()
+    if isinstance(provider, TracerProvider):
+        provider.shutdown()
+
+
+def context_of(traceparent: str | None) -> Context:
+    """The context that a row or a header carries; an empty one where it carries none."""
+    carrier = {"traceparent": traceparent} if traceparent else {}
+    return _PROPAGATOR.extract(carrier, context=Context())
+
+
+def current() -> Context:
+    """The context of the running request or job."""
+    return otel_context.get_current()
+
+
+def traceparent_of(context: Context) -> str | None:
+    """The reverse of `context_of`."""
+    carrier: dict[str, str] = {}
+    _PROPAGATOR.inject(carrier, context=context)
+    return carrier.get("traceparent")
+
+
+def trace_id_of(traceparent: str | None) -> str | None:
+    """The 32 hexadecimal digits that name the trace."""
+    return traceparent.split("-")[1] if traceparent else None
+
+
+class SpanBatch:
+    """The spans of one transaction: they end, and so are exported, only when it has committed.
+
+    A transaction that is rolled back and run again leaves no span of the lost attempt.
+    """
+
+    def __init__(self) -> None:
+        self._open: list[Span] = []
+
+    def start(
+        self, name: str, kind: SpanKind, parent: Context, attributes: Attributes | None = None
+    ) -> Context:
+        """Starts a span below ``parent`` and returns the context of the new span."""
+        span = _TRACER.start_span(name, context=parent, kind=kind, attributes=attributes)
+        self._open.append(span)
+        return trace.set_span_in_context(span, parent)
+
+    def finish(self) -> None:
+        """Ends all spans, the inner ones first."""
+        while self._open:
+            self._open.pop().end()
+
+
+def annotate(context: Context, **attributes: Any) -> None:
+    """Adds attributes to the span of a context."""
+    trace.get_current_span(context).set_attributes(attributes)
+
+
+def fail(context: Context, error: BaseException) -> None:
+    """Marks the span of a context as failed."""
+    span = trace.get_current_span(context)
+    span.record_exception(error)
+    span.set_status(Status(StatusCode.ERROR, str(error)))
+
+
+@contextmanager
+def span(
+    name: str,
+    kind: SpanKind = SpanKind.INTERNAL,
+    parent: Context | None = None,
+    attributes: Attributes | None = None,
+) -> Iterator[Span]:
+    """A span around a block of code, such as a call to the outside."""
+    with _TRACER.start_as_current_span(
+        name, context=parent, kind=kind, attributes=attributes
+    ) as started:
+        yield started

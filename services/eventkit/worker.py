@@ -1,0 +1,222 @@
+"""The worker: claims due jobs, makes their outside calls, and hands the results to the rules."""
+
+import contextlib
+import os
+import random
+import socket
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from opentelemetry.trace import SpanKind
+from sqlalchemy.exc import SQLAlchemyError
+
+from services.eventkit import engine as engine_module
+from services.eventkit import jobs, logs, metrics, tracing
+from services.eventkit.decision import Event
+from services.eventkit.engine import Engine, Failed, Step
+from services.eventkit.ids import derived
+from services.eventkit.jobs import Claimed, JobContext, JobKind, Postpone, Refused, RetryLater
+
+LOG = logs.logger("worker")
+
+
+class LostLease(Exception):
+    """A successor took the job over while it ran: this result is discarded."""
+
+
+@dataclass
+class Worker:
+    """Does a service's jobs; each remote has its own threads, so a slow one slows no other.
+
+    ``slots`` is how many calls to one remote may be under way at once.
+    """
+
+    db: sa.Engine
+    engine: Engine[Any]
+    kinds: Sequence[JobKind]
+    poll: float = 0.25
+    slots: int = 8
+    wake: threading.Event = field(default_factory=threading.Event)
+    ticked: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self.name = f"{socket.gethostname()}:{os.getpid()}:{random.getrandbits(32):08x}"
+        self._by_name = {kind.name: kind for kind in self.kinds}
+        remotes: dict[str, list[JobKind]] = defaultdict(list)
+        for kind in self.kinds:
+            remotes[kind.remote].append(kind)
+        self._pools = {
+            name: _Pool(kinds, ThreadPoolExecutor(self.slots, thread_name_prefix=f"job-{name}"))
+            for name, kinds in remotes.items()
+        }
+
+    def run(self, stop: threading.Event) -> None:
+        """Works until ``stop`` is set, then lets the calls under way finish."""
+        while not stop.is_set():
+            self.ticked = time.monotonic()
+            self.wake.clear()
+            try:
+                taken = sum(self._take(pool) for pool in self._pools.values())
+            except SQLAlchemyError as error:
+                metrics.RETRIES.labels("worker").inc()
+                LOG.warning("database away, claiming again soon", error=str(error)[:200])
+                stop.wait(1.0)
+                continue
+            if not taken:
+                self.wake.wait(self.poll)
+        for pool in self._pools.values():
+            pool.executor.shutdown(wait=True, cancel_futures=True)
+        with contextlib.suppress(SQLAlchemyError), self.db.begin() as conn:
+            jobs.release_all(conn, self.name)
+
+    def _take(self, pool: "_Pool") -> int:
+        free = self.slots - pool.busy
+        if free <= 0:
+            return 0
+        with self.db.begin() as conn:
+            claimed = jobs.claim(conn, pool.kinds, self.name, datetime.now(UTC), free)
+        for job in claimed:
+            pool.enter()
+            pool.executor.submit(self._run, job, pool)
+        return len(claimed)
+
+    def _run(self, job: Claimed, pool: "_Pool") -> None:
+        try:
+            self._attempt(job, self._by_name[job.row.kind])
+        except LostLease:
+            LOG.warning("lease lost, result discarded", **_fields(job))
+        except Exception as error:
+            # The lease runs out and the job is claimed again: nothing is lost.
+            LOG.exception("job result not stored", error=str(error)[:200], **_fields(job))
+        finally:
+            pool.leave()
+            self.wake.set()
+
+    def _attempt(self, job: Claimed, kind: JobKind) -> None:
+        parent = tracing.context_of(job.row.traceparent)
+        attributes = {"saga.job.kind": kind.name, "saga.job.attempt": job.attempt}
+        with tracing.span(f"job {kind.name}", SpanKind.INTERNAL, parent, attributes):
+            started = time.monotonic()
+            try:
+                data = _call(kind, job)
+            except Refused as error:
+                self._complete(job, "failed", {"reason": str(error)})
+            except Postpone as error:
+                self._give_back(job, kind, error, used=False)
+            except Exception as error:
+                self._failed_attempt(job, kind, error)
+            else:
+                self._complete(job, "succeeded", data)
+            finally:
+                metrics.JOB_SECONDS.labels(kind.name).observe(time.monotonic() - started)
+
+    def _failed_attempt(self, job: Claimed, kind: JobKind, error: Exception) -> None:
+        if not isinstance(error, RetryLater):
+            LOG.exception("job call raised", **_fields(job))
+        if kind.max_attempts is not None and job.attempt >= kind.max_attempts:
+            self._complete(job, "dead", {"reason": "attempts_exhausted"}, str(error))
+        else:
+            self._give_back(job, kind, error, used=True)
+
+    def _give_back(self, job: Claimed, kind: JobKind, error: Exception, *, used: bool) -> None:
+        delay = backoff(kind, job.attempt)
+        run_at = datetime.now(UTC) + timedelta(seconds=delay)
+        with self.db.begin() as conn:
+            jobs.release(conn, job, self.name, run_at, str(error), used=used)
+        result = "retry" if used else "postponed"
+        metrics.JOBS.labels(kind.name, result).inc()
+        LOG.warning(
+            "job later",
+            outcome=result,
+            delay=round(delay, 2),
+            error=str(error)[:200],
+            **_fields(job),
+        )
+
+    def _complete(
+        self, job: Claimed, status: str, data: Mapping[str, Any], error: str | None = None
+    ) -> None:
+        """Runs the rule for the result and ends the job, in one transaction."""
+        step = _result_step(self.engine.service, job, status, data)
+        spans = tracing.SpanBatch()
+        with self.db.begin() as conn:
+            engine_module.lock_keys(conn, [job.row.key])
+            outcomes = self.engine.execute(conn, [step], datetime.now(UTC), spans)
+            for outcome in outcomes:
+                if isinstance(outcome, Failed):
+                    raise outcome.error
+            if not jobs.end(conn, job, self.name, status, error or data.get("reason")):
+                raise LostLease
+        spans.finish()
+        engine_module.count(outcomes)
+        metrics.JOBS.labels(job.row.kind, status).inc()
+        decision = getattr(outcomes[0], "decision", None)
+        LOG.info("job done", status=status, outcome=decision and decision.outcome, **_fields(job))
+        if engine_module.planned_jobs(outcomes):
+            self.wake.set()
+
+
+class _Pool:
+    """The bulkhead of one remote: its threads, and how many of them are busy."""
+
+    def __init__(self, kinds: Sequence[JobKind], executor: ThreadPoolExecutor) -> None:
+        self.kinds = kinds
+        self.executor = executor
+        self.busy = 0
+        self._lock = threading.Lock()
+
+    def enter(self) -> None:
+        with self._lock:
+            self.busy += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self.busy -= 1
+
+
+def backoff(kind: JobKind, attempt: int) -> float:
+    """Seconds to wait: exponential with full jitter (AWS Architecture Blog, 2015)."""
+    ceiling = min(kind.backoff_cap, kind.backoff_base * 2 ** min(attempt, 16))
+    return random.uniform(ceiling / 20, ceiling)
+
+
+def _call(kind: JobKind, job: Claimed) -> Mapping[str, Any]:
+    if kind.call is None:
+        return {}
+    return kind.call(JobContext(job.row.key, job.row.args, job.attempt, job.row.tenant_id))
+
+
+def _result_step(service: str, job: Claimed, status: str, data: Mapping[str, Any]) -> Step:
+    row = job.row
+    suffix = "succeeded" if status == "succeeded" else "failed"
+    event = Event(
+        id=derived(service, row.job_id, "result"),
+        type=f"{row.kind}.{suffix}",
+        key=row.key,
+        data=data,
+        tenant_id=row.tenant_id,
+        actor_id=row.actor_id,
+        correlation_id=row.correlation_id,
+        time=datetime.now(UTC),
+        source="job",
+    )
+    return Step(event, UUID(row.causation_id) if row.causation_id else None, tracing.current())
+
+
+def _fields(job: Claimed) -> dict[str, Any]:
+    row = job.row
+    return {
+        "job": str(row.job_id),
+        "kind": row.kind,
+        "key": row.key,
+        "tenant": row.tenant_id,
+        "attempt": job.attempt,
+    }
