@@ -1,4 +1,4 @@
-"""The consumer loop: takes what is there, has it handled, then commits the offsets. Always in that order.
+"""The consumer loop: takes what is there, has it handled, then commits the offsets.
 
 Where infrastructure is away the partitions are paused and the same batch is tried again, for ever,
 while polling goes on, so that the group keeps its member and no event is skipped.

@@ -85,7 +85,7 @@ def create_app(
     app.add_exception_handler(Problem, _on_problem)  # type: ignore[arg-type]
     app.add_exception_handler(RequestValidationError, _on_invalid)  # type: ignore[arg-type]
     app.add_exception_handler(StarletteHTTPException, _on_http)  # type: ignore[arg-type]
-    app.add_exception_handler(DBAPIError, _on_database)  # type: ignore[arg-type]
+    app.add_exception_handler(DBAPIError, _on_database)
     app.add_exception_handler(TimeoutError, _on_database)
     app.add_exception_handler(Exception, _on_bug)
     FastAPIInstrumentor.instrument_app(
@@ -176,7 +176,7 @@ def _on_bug(_: Request, error: Exception) -> JSONResponse:
 
 
 def _field_name(location: Sequence[str | int]) -> str:
-    """``("body", "lines", 0, "sku")`` is ``lines.0.sku``; a whole body that is wrong is ``body``."""
+    """``("body", "lines", 0, "sku")`` is ``lines.0.sku``; a body wrong as a whole is ``body``."""
     parts = location[1:] if len(location) > 1 and location[0] == "body" else location
     if not all(isinstance(part, str) for part in parts[:1]):
         return "body"

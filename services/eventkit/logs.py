@@ -1,4 +1,4 @@
-"""Structured logs for people who operate: one line an event handled, no payload, no personal data."""
+"""Structured logs for people who operate: one line an event, no payload, no personal data."""
 
 import logging
 import sys

@@ -1,4 +1,4 @@
-"""The counters that all services share. Labels are bounded: names of types, never ids or tenants."""
+"""The counters that all services share. Labels are names of types, never ids or tenants."""
 
 from prometheus_client import Counter, Histogram
 

@@ -1,6 +1,7 @@
 """A service as a process: its roles (api, consumer, worker) run together or each alone."""
 
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -146,6 +147,9 @@ class _Process:
             timeout_graceful_shutdown=5,
         )
         self.server = uvicorn.Server(config)
+        # uvicorn raises the signal again when it has stopped; the other parts still have to.
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: None)
         self._spawn("start", self._start)
         self.server.run()
         self.stop.set()
