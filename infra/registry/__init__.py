@@ -1,0 +1,1 @@
+"""The schema registry: filled from the lock so that ids never change."""
