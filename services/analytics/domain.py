@@ -22,7 +22,10 @@ MESSAGE = "message_sequence"
 
 @dataclass(frozen=True, slots=True)
 class OrderFigures:
-    """What is known of one order; None is "not heard of yet". Money is in minor units."""
+    """What is known of one order; None is "not heard of yet".
+
+    Money is in minor units; ``ended_at`` is the time of its first ending.
+    """
 
     key: str
     tenant_id: str
@@ -49,13 +52,14 @@ class OrderFigures:
 class Reading:
     """What one event tells: ``aggregate`` names the sequence column that guards its state.
 
-    ``state`` counts only while nothing newer was read; ``facts`` hold for ever; ``mail`` is the
-    kind of a mail that was sent.
+    ``state`` counts only while nothing newer was read; ``facts`` hold for ever; ``ended_at`` is
+    the time of an ending; ``mail`` is the kind of a mail that was sent.
     """
 
     aggregate: str
     state: Data
     facts: Data = field(default_factory=dict)
+    ended_at: datetime | None = None
     mail: str | None = None
 
 
@@ -67,6 +71,8 @@ def read(
     changes = {name: value for name, value in reading.facts.items() if _empty(before, name)}
     if sequence > getattr(before, reading.aggregate):
         changes |= {**reading.state, reading.aggregate: sequence}
+    if reading.ended_at is not None:
+        changes["ended_at"] = min(before.ended_at or reading.ended_at, reading.ended_at)
     if reading.mail is not None:
         changes["mails"] = tuple(sorted({*before.mails, reading.mail}))
     after = replace(before, **changes)
@@ -82,19 +88,19 @@ def _order_placed(data: Data, time: datetime) -> Reading:
 
 
 def _order_confirmed(data: Data, time: datetime) -> Reading:
-    return Reading(ORDER, _status("confirmed", ended_at=time), _sale(data))
+    return Reading(ORDER, _status("confirmed"), _sale(data), ended_at=time)
 
 
 def _order_cancelled(data: Data, time: datetime) -> Reading:
-    return Reading(ORDER, _status("cancelled", data["reason"], time), _sale(data))
+    return Reading(ORDER, _status("cancelled", data["reason"]), _sale(data), ended_at=time)
 
 
 def _order_needs_attention(data: Data, time: datetime) -> Reading:
-    return Reading(ORDER, _status("needs_attention", data["reason"], time))
+    return Reading(ORDER, _status("needs_attention", data["reason"]), ended_at=time)
 
 
-def _status(status: str, reason: str | None = None, ended_at: datetime | None = None) -> Data:
-    return {"status": status, "reason": reason, "ended_at": ended_at}
+def _status(status: str, reason: str | None = None) -> Data:
+    return {"status": status, "reason": reason}
 
 
 def _sale(data: Data) -> Data:

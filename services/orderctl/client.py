@@ -110,13 +110,12 @@ class Shop:
 
 
 def pages(http: Http, path: str, name: str, step: int = 1000) -> Sequence[Any]:
-    """All items of a list that is read page by page with ``after`` and ``limit``."""
+    """All items of a list that is read page by page, ``step`` at a time."""
     found: list[Any] = []
-    after: Any = None
+    after = 0
     while True:
-        params = {"limit": step} | ({} if after is None else {"after": after})
-        page = http.call("GET", path, params=params)
+        page = http.call("GET", path, params={"limit": step, "after": after})
         found.extend(page[name])
-        after = page.get("next")
-        if not page[name] or after is None:
+        after = page["next_after"]
+        if after is None:
             return found

@@ -73,7 +73,7 @@ class Dealer:
 
     def __init__(self, kinds: Sequence[Kind], weights: Sequence[int], seed: int) -> None:
         self._round = [k for k, weight in zip(kinds, weights, strict=True) for _ in range(weight)]
-        self._random = random.Random(seed)  # noqa: S311 - an order of play, not a secret
+        self._random = random.Random(seed)
         self._left: list[Kind] = []
 
     def next(self) -> Kind:

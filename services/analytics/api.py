@@ -1,0 +1,86 @@
+"""Figures over HTTP: queries over the rows of orders."""
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Path
+from pydantic import BaseModel, Field
+
+from services.analytics import store
+from services.analytics.domain import OrderFigures
+from services.eventkit.http import Problem, problem_responses
+from services.eventkit.service import Runtime
+from services.eventkit.settings import ServiceSettings
+
+TENANT = "demo"
+
+
+class Money(BaseModel):
+    """Sums of one currency, in minor units."""
+
+    confirmed_total: int = Field(examples=[125_000])
+    captured: int = Field(examples=[131_000])
+    refunded: int = Field(examples=[6_000])
+
+
+class Figures(BaseModel):
+    """What all orders come to."""
+
+    orders_by_status: dict[str, int] = Field(examples=[{"cancelled": 4, "confirmed": 26}])
+    by_currency: dict[str, Money]
+    mails_sent: int = Field(examples=[30])
+
+
+class OrderFigure(BaseModel):
+    """What analytics knows of one order; null is "not heard of yet"."""
+
+    order_id: str
+    status: str | None = Field(examples=["confirmed"])
+    reason: str | None
+    customer_id: str | None
+    currency: str | None = Field(examples=["EUR"])
+    total: int | None = Field(examples=[4200])
+    placed_at: datetime | None
+    ended_at: datetime | None
+    reservation: str | None = Field(examples=["reserved"])
+    payment: str | None = Field(examples=["captured"])
+    captured: int | None
+    refunded: int | None
+    mails: list[str] = Field(examples=[["order_confirmed"]])
+
+
+OrderId = Annotated[UUID, Path(examples=["0b54b3a4-6d0e-4b0a-9f3e-1d2c3b4a5f60"])]
+
+
+def routes(runtime: Runtime[OrderFigures, ServiceSettings]) -> APIRouter:
+    """The service's routes."""
+    router = APIRouter(tags=["figures"])
+
+    @router.get("/figures")
+    def figures() -> Figures:
+        """Orders by status, money by currency, mails: of all events read so far."""
+        with runtime.db.connect() as conn:
+            money = store.money(conn, TENANT)
+            return Figures(
+                orders_by_status=store.orders_by_status(conn, TENANT),
+                by_currency={code: Money(**asdict(sums)) for code, sums in money.items()},
+                mails_sent=store.mails_sent(conn, TENANT),
+            )
+
+    @router.get("/orders/{order_id}", responses=problem_responses(404))
+    def order(order_id: OrderId) -> OrderFigure:
+        """One order as its events have told so far."""
+        with runtime.db.connect() as conn:
+            found = store.order(conn, TENANT, str(order_id))
+        if found is None:
+            raise Problem(404, "unknown-order", f"No event of order {order_id} was read so far.")
+        return OrderFigure(order_id=found.key, **_fields(found))
+
+    return router
+
+
+def _fields(figures: OrderFigures) -> dict[str, Any]:
+    known = asdict(figures)
+    return {name: known[name] for name in OrderFigure.model_fields if name != "order_id"}

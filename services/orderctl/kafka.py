@@ -1,0 +1,118 @@
+"""Reading topics as a bystander: no consumer group, nothing committed."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
+
+from services.orderctl.errors import CliError
+
+REQUEST_TIMEOUT = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What is read of a record without decoding it; ``created_ms`` is when its row was written."""
+
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None
+    headers: dict[str, str]
+    value: bytes | None
+    created_ms: int
+
+
+def bystander(bootstrap: str) -> Consumer:
+    """A consumer that is assigned partitions by hand and leaves no trace in the cluster."""
+    return Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": "orderctl-bystander",  # required by the library; never joined or committed
+            "enable.auto.commit": False,
+            "enable.partition.eof": False,
+            "auto.offset.reset": "error",
+            "fetch.wait.max.ms": 100,
+            "log_level": 0,
+        }
+    )
+
+
+def partitions_of(consumer: Consumer, topics: Sequence[str]) -> list[TopicPartition]:
+    """Every partition of these topics; CliError naming a topic that does not exist."""
+    try:
+        known = consumer.list_topics(timeout=REQUEST_TIMEOUT).topics
+    except KafkaException as error:
+        raise CliError(
+            f"the broker does not answer ({error.args[0].str()})",
+            "run make status to see what is down, make up to start it",
+            code=3,
+        ) from error
+    if missing := [topic for topic in topics if topic not in known]:
+        raise CliError(
+            f"no such topic: {', '.join(missing)}", f"topics: {', '.join(sorted(known))}"
+        )
+    return [TopicPartition(topic, p) for topic in topics for p in sorted(known[topic].partitions)]
+
+
+def watermarks(consumer: Consumer, part: TopicPartition) -> tuple[int, int]:
+    """The first offset there is and the next one to be written."""
+    low, high = consumer.get_watermark_offsets(part, timeout=REQUEST_TIMEOUT)
+    return low, high
+
+
+def assign_at_end(consumer: Consumer, topics: Sequence[str]) -> None:
+    """Read what is written from now on; on return the starting offsets are fixed."""
+    parts = partitions_of(consumer, topics)
+    ends = [TopicPartition(p.topic, p.partition, watermarks(consumer, p)[1]) for p in parts]
+    consumer.assign(ends)
+
+
+def read_all(bootstrap: str, topics: Sequence[str]) -> Iterator[Record]:
+    """Every record from the beginning up to the ends as they are now, once."""
+    consumer = bystander(bootstrap)
+    try:
+        left: dict[tuple[str, int], int] = {}
+        starts = []
+        for part in partitions_of(consumer, topics):
+            low, high = watermarks(consumer, part)
+            if low < high:
+                left[part.topic, part.partition] = high
+                starts.append(TopicPartition(part.topic, part.partition, low))
+        consumer.assign(starts)
+        while left:
+            for message in consumer.consume(1000, timeout=1.0):
+                record = as_record(message)
+                yield record
+                where = record.topic, record.partition
+                if where in left and record.offset + 1 >= left[where]:
+                    del left[where]
+    finally:
+        consumer.close()
+
+
+def as_record(message: Message) -> Record:
+    """The library's message as a plain value; raises KafkaException for an error event."""
+    if error := message.error():
+        raise KafkaException(error)
+    topic, partition, offset = message.topic(), message.partition(), message.offset()
+    assert topic is not None and partition is not None and offset is not None
+    return Record(
+        topic=topic,
+        partition=partition,
+        offset=offset,
+        key=_bytes(message.key()),
+        headers=_headers(message),
+        value=_bytes(message.value()),
+        created_ms=message.timestamp()[1],
+    )
+
+
+def _headers(message: Message) -> dict[str, str]:
+    found = cast(list[tuple[str, bytes | None]], message.headers() or [])
+    return {name: value.decode(errors="replace") for name, value in found if value is not None}
+
+
+def _bytes(value: str | bytes | None) -> bytes | None:
+    return value.encode() if isinstance(value, str) else value
