@@ -97,6 +97,11 @@ class _Work(Generic[S]):
     jobs: list[jobs.JobRow] = field(default_factory=list)
     cancelled: set[tuple[str, str]] = field(default_factory=set)
 
+    def cancel(self, unwanted: set[tuple[str, str]]) -> None:
+        """Cancels waiting jobs by (key, kind): stored ones, and those planned a step ago."""
+        self.cancelled |= unwanted
+        self.jobs = [job for job in self.jobs if (job.key, job.kind) not in unwanted]
+
 
 class Engine(Generic[S]):
     """Runs a service's rules over its aggregates."""
@@ -162,8 +167,9 @@ class Engine(Generic[S]):
         work.related.update(decision.related)
         work.changed_related.update(decision.related)
         work.rows.extend(rows)
+        if decision.cancel_jobs:
+            work.cancel({(event.key, kind) for kind in decision.cancel_jobs})
         work.jobs.extend(new_jobs)
-        work.cancelled.update((event.key, kind) for kind in decision.cancel_jobs)
         return decision
 
     def _encode(

@@ -136,10 +136,11 @@ def claim(
         .order_by(JOBS.c.priority, JOBS.c.run_at)
         .limit(limit)
         .with_for_update(skip_locked=True)
+        .cte("due")  # a plain subquery may be run again for each row, past its limit
     )
     taken = conn.execute(
         sa.update(JOBS)
-        .where(JOBS.c.job_id.in_(due))
+        .where(JOBS.c.job_id == due.c.job_id)
         .values(
             status="running",
             attempts=JOBS.c.attempts + 1,
