@@ -1,0 +1,1 @@
+"""A payment provider to test against: charges, voids, refunds, and faults the token asks for."""

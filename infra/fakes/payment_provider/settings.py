@@ -1,0 +1,11 @@
+"""Settings of the payment provider."""
+
+from pydantic import Field
+
+from infra.fakes.serving import FakeSettings
+
+
+class ProviderSettings(FakeSettings):
+    """``hold_seconds`` must be longer than any client's timeout."""
+
+    hold_seconds: float = Field(default=120.0, gt=0)
