@@ -1,0 +1,129 @@
+"""The API of inventory: receive stock, read stock, read what an order holds."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from services.eventkit.http import Problem, problem_responses
+from services.eventkit.service import Runtime
+from services.eventkit.settings import ServiceSettings
+from services.inventory import store
+from services.inventory.domain import Line, Reservation, Stock
+
+TENANT = "demo"
+
+Sku = Annotated[
+    str, Field(min_length=1, max_length=64, pattern=r"^[\x21-\x7e]+$", examples=["MUG"])
+]
+SkuInPath = Annotated[str, Path(min_length=1, max_length=64, examples=["MUG"])]
+OrderId = Annotated[UUID, Path(examples=["0b54b3a4-6d0e-4b0a-9f3e-1d2c3b4a5f60"])]
+Pieces = Annotated[int, Field(strict=True, ge=1, le=1_000_000, examples=[100])]
+
+
+class ReceiptLine(BaseModel):
+    """Pieces of one SKU that have arrived."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    sku: Sku
+    quantity: Pieces
+
+
+class Receipt(BaseModel):
+    """A delivery: what has arrived, in pieces."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    lines: list[ReceiptLine] = Field(min_length=1, max_length=1000)
+
+
+class StockView(BaseModel):
+    """The stock of one SKU in pieces: imported = available + held."""
+
+    sku: str = Field(examples=["MUG"])
+    imported: int = Field(examples=[100])
+    available: int = Field(examples=[97])
+    held: int = Field(examples=[3])
+
+
+class StockPage(BaseModel):
+    """Stock in order of SKU; ``next`` is the ``after`` of the next page, null on the last."""
+
+    stock: list[StockView]
+    next: str | None = Field(examples=["MUG"])
+
+
+class HeldLine(BaseModel):
+    """Pieces of one SKU that an order holds, or held until they were released."""
+
+    sku: str
+    quantity: int
+
+
+class ReservationView(BaseModel):
+    """What became of an order's lines; ``cancelled`` is an order cancelled before it was placed."""
+
+    order_id: str
+    status: str = Field(examples=["reserved"])
+    lines: list[HeldLine]
+    version: int = Field(examples=[1])
+
+
+def routes(runtime: Runtime[Reservation, ServiceSettings]) -> APIRouter:
+    """The routes of a running inventory service."""
+    router = APIRouter(tags=["stock"])
+
+    @router.post("/stock/receipts", status_code=201, responses=problem_responses(422))
+    def receive(receipt: Receipt) -> list[StockView]:
+        """Add what has arrived to the stock. Sent again, it is added again."""
+        lines = [Line(line.sku, line.quantity) for line in receipt.lines]
+        with runtime.db.begin() as conn:
+            rows = store.receive(conn, TENANT, lines)
+        return [_stock_view(row) for row in rows]
+
+    @router.get("/stock", responses=problem_responses(422))
+    def read_stock_page(
+        after: Annotated[str, Query(max_length=64)] = "",
+        limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    ) -> StockPage:
+        """The stock of all SKUs, page by page."""
+        with runtime.db.begin() as conn:
+            rows = store.stock_page(conn, TENANT, after, limit + 1)
+        page = rows[:limit]
+        last = page[-1].sku if len(rows) > limit else None
+        return StockPage(stock=[_stock_view(row) for row in page], next=last)
+
+    @router.get("/stock/{sku}", responses=problem_responses(404))
+    def read_stock(sku: SkuInPath) -> StockView:
+        """The stock of one SKU."""
+        with runtime.db.begin() as conn:
+            row = store.stock_of(conn, TENANT, sku)
+        if row is None:
+            raise Problem(404, "unknown-sku", f"No stock of {sku} was ever received.")
+        return _stock_view(row)
+
+    @router.get("/reservations/{order_id}", responses=problem_responses(404))
+    def read_reservation(order_id: OrderId) -> ReservationView:
+        """What an order holds."""
+        with runtime.db.begin() as conn:
+            found = store.reservation_of(conn, TENANT, str(order_id))
+        if found is None:
+            raise Problem(404, "unknown-reservation", f"Order {order_id} is not known here.")
+        return _reservation_view(found)
+
+    return router
+
+
+def _stock_view(row: Stock) -> StockView:
+    return StockView(sku=row.sku, imported=row.imported, available=row.available, held=row.held)
+
+
+def _reservation_view(reservation: Reservation) -> ReservationView:
+    return ReservationView(
+        order_id=reservation.key,
+        status=reservation.status,
+        lines=[HeldLine(sku=line.sku, quantity=line.quantity) for line in reservation.lines],
+        version=reservation.version,
+    )

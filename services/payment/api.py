@@ -1,0 +1,80 @@
+"""The API of payment: read an order's payment, and have a failed refund tried again."""
+
+from typing import Annotated
+from uuid import UUID, uuid4
+
+from fastapi import APIRouter, Path
+from pydantic import BaseModel, Field
+
+from services.eventkit.http import Problem, problem_responses
+from services.eventkit.service import Runtime, api_event
+from services.payment.domain import REFUND_FAILED, Payment, payment_key
+from services.payment.settings import PaymentSettings
+from services.payment.store import payment_of
+
+TENANT = "demo"
+
+OrderId = Annotated[UUID, Path(examples=["0b54b3a4-6d0e-4b0a-9f3e-1d2c3b4a5f60"])]
+
+
+class PaymentView(BaseModel):
+    """An order's payment. Money is in minor units of the currency."""
+
+    payment_id: str = Field(examples=["payment:0b54b3a4-6d0e-4b0a-9f3e-1d2c3b4a5f60"])
+    order_id: str
+    status: str = Field(examples=["captured"])
+    amount: int = Field(examples=[4200])
+    currency: str = Field(examples=["EUR"])
+    captured: int = Field(examples=[4200])
+    refunded: int = Field(examples=[0])
+    reason: str | None = Field(examples=["card_expired"])
+    version: int = Field(examples=[1])
+
+
+def routes(runtime: Runtime[Payment, PaymentSettings]) -> APIRouter:
+    """The routes of a running payment service."""
+    router = APIRouter(tags=["payments"])
+
+    @router.get("/payments/{order_id}", responses=problem_responses(404))
+    def read_payment(order_id: OrderId) -> PaymentView:
+        """The payment of an order."""
+        with runtime.db.begin() as conn:
+            return _view(_found(payment_of(conn, TENANT, str(order_id)), order_id))
+
+    @router.post(
+        "/payments/{order_id}/refund", status_code=202, responses=problem_responses(404, 409)
+    )
+    def retry_refund(order_id: OrderId) -> PaymentView:
+        """Try a refund again that failed for good. The same refund: it can be paid only once."""
+        event = api_event("RetryRefund", str(order_id), {}, TENANT, "operator", uuid4())
+        with runtime.db.begin() as conn:
+            _found(payment_of(conn, TENANT, str(order_id)), order_id)
+            decision = runtime.command(conn, event)
+            payment = _found(payment_of(conn, TENANT, str(order_id)), order_id)
+        if decision.state is None:
+            detail = f"The payment is {payment.status}; only one that is {REFUND_FAILED} has this."
+            raise Problem(409, "no-failed-refund", detail)
+        runtime.committed(decision)
+        return _view(payment)
+
+    return router
+
+
+def _found(payment: Payment | None, order_id: UUID) -> Payment:
+    if payment is None:
+        raise Problem(404, "unknown-payment", f"No payment is known for order {order_id}.")
+    return payment
+
+
+def _view(payment: Payment) -> PaymentView:
+    return PaymentView(
+        payment_id=payment_key(payment.key),
+        order_id=payment.key,
+        status=payment.status,
+        amount=payment.amount,
+        currency=payment.currency,
+        captured=payment.captured,
+        refunded=payment.refunded,
+        reason=payment.reason or None,
+        version=payment.version,
+    )

@@ -1,0 +1,12 @@
+"""Settings of payment, from the environment."""
+
+from pydantic import Field
+
+from services.eventkit.settings import ServiceSettings
+
+
+class PaymentSettings(ServiceSettings):
+    """What payment needs besides: where the provider is, and how long to wait for it (seconds)."""
+
+    provider_url: str
+    provider_timeout: float = Field(default=2.0, gt=0)
