@@ -1,0 +1,1 @@
+"""Jaeger: its configuration, and a binary of it on machines that have none."""
