@@ -56,7 +56,9 @@ def _insert(table: sa.Table, rows: Rows) -> Insert:
     """``INSERT ... SELECT FROM unnest(...)``: one array a column, whatever the number of rows."""
     columns = [table.c[name] for name in rows[0]]
     arrays = [
-        sa.bindparam(None, [row[column.name] for row in rows], ARRAY(column.type), unique=True)
+        sa.bindparam(
+            None, [row[column.name] for row in rows], ARRAY(column.type, dimensions=1), unique=True
+        )
         for column in columns
     ]
     names = [sa.column(column.name, column.type) for column in columns]

@@ -23,6 +23,7 @@ from services.eventkit.codec import Codec
 from services.eventkit.decision import Decision, Event, Facts, Handlers, On
 from services.eventkit.envelope import Envelope
 from services.eventkit.ids import derived
+from services.eventkit.jobs import JobRow
 from services.eventkit.outbox import OutboxRow
 
 S = TypeVar("S", bound=Any)
@@ -94,7 +95,7 @@ class _Work(Generic[S]):
     changed: dict[str, S] = field(default_factory=dict)
     changed_related: dict[str, Any] = field(default_factory=dict)
     rows: list[OutboxRow] = field(default_factory=list)
-    jobs: list[jobs.JobRow] = field(default_factory=list)
+    jobs: list[JobRow] = field(default_factory=list)
     cancelled: set[tuple[str, str]] = field(default_factory=set)
 
     def cancel(self, unwanted: set[tuple[str, str]]) -> None:
@@ -217,9 +218,9 @@ class Engine(Generic[S]):
             rows.append(OutboxRow(envelope, self.topic, payload))
         return rows
 
-    def _plan(self, step: Step, decision: Decision[S], now: datetime) -> list[jobs.JobRow]:
+    def _plan(self, step: Step, decision: Decision[S], now: datetime) -> list[JobRow]:
         return [
-            jobs.JobRow(
+            JobRow(
                 job_id=derived(self.service, step.event.id, "job", index),
                 key=step.event.key,
                 kind=job.kind,

@@ -1,0 +1,1 @@
+"""The order service: places, confirms and cancels orders."""

@@ -1,0 +1,20 @@
+"""Wiring: ``python -m services.order``."""
+
+from services.eventkit.service import Service, main
+from services.order.api import routes
+from services.order.handlers import HANDLERS
+from services.order.jobs import job_kinds
+from services.order.settings import OrderSettings
+from services.order.store import OrderStore
+
+SERVICE = Service(
+    name="order",
+    settings=OrderSettings,
+    handlers=HANDLERS,
+    store=OrderStore(),
+    routes=routes,
+    jobs=job_kinds,
+)
+
+if __name__ == "__main__":
+    main(SERVICE)

@@ -1,0 +1,108 @@
+"""What the order service reacts to, and the rule each input meets: the table at the bottom."""
+
+from datetime import datetime
+from typing import Final
+
+from services.eventkit.decision import Decision, Event, Facts, On, handlers
+from services.order import domain
+from services.order.domain import Line, Order
+
+Result = Decision[Order]
+
+
+def on_place_order(order: Order | None, command: Event, facts: Facts) -> Result:
+    """The API's command to place an order; ``data`` was validated by the API."""
+    lines = tuple(Line(**line) for line in command.data["lines"])
+    pay_by: datetime = command.data["pay_by"]
+    new = Order(
+        key=command.key,
+        tenant_id=command.tenant_id,
+        customer_id=command.data["customer_id"],
+        currency=command.data["currency"],
+        total=domain.total_of(lines),
+        payment_token=command.data["payment_token"],
+        pay_by=pay_by,
+        lines=lines,
+        placed_at=facts.now,
+        updated_at=facts.now,
+        waiting_since=facts.now,
+        trace_id=command.data["trace_id"],
+    )
+    return domain.place(order, new)
+
+
+def on_stock_reserved(order: Order | None, event: Event, facts: Facts) -> Result:
+    """Progress: from now on the order waits for its payment."""
+    return domain.note_stock(order, "reserved", facts.now)
+
+
+def on_stock_released(order: Order | None, event: Event, facts: Facts) -> Result:
+    """Progress: a cancelled order's stock is back."""
+    return domain.note_stock(order, "released", facts.now)
+
+
+def on_payment_captured(order: Order | None, event: Event, facts: Facts) -> Result:
+    """The last step forward."""
+    return domain.confirm(order, event.data["amount"], facts.now)
+
+
+def on_stock_rejected(order: Order | None, event: Event, facts: Facts) -> Result:
+    """Nothing was reserved, so there is nothing to give back but the order itself."""
+    return domain.cancel(order, event.type, domain.OUT_OF_STOCK, facts.now)
+
+
+def on_payment_declined(order: Order | None, event: Event, facts: Facts) -> Result:
+    """Nothing was captured; the stock goes back when inventory hears of the cancel."""
+    return domain.cancel(order, event.type, domain.PAYMENT_DECLINED, facts.now)
+
+
+def on_cancel_order(order: Order | None, command: Event, facts: Facts) -> Result:
+    """The customer changed their mind while the order was pending."""
+    return domain.cancel(order, command.type, domain.CUSTOMER_REQUEST, facts.now)
+
+
+def on_deadline(order: Order | None, event: Event, facts: Facts) -> Result:
+    """``pay_by`` has passed."""
+    return domain.cancel(order, event.type, domain.PAYMENT_TIMEOUT, facts.now)
+
+
+def on_payment_refunded(order: Order | None, event: Event, facts: Facts) -> Result:
+    """Progress, and the way out of ``needs_attention``."""
+    return domain.note_refund(order, facts.now)
+
+
+def on_refund_failed(order: Order | None, event: Event, facts: Facts) -> Result:
+    """A compensation failed for good."""
+    return domain.need_attention(order, event.data["reason"], facts.now)
+
+
+HANDLERS: Final = handlers(
+    On("PlaceOrder", "api", on_place_order, ("OrderPlaced",), (domain.DEADLINE,)),
+    On("CancelOrder", "api", on_cancel_order, ("OrderCancelled",), undoes="PlaceOrder"),
+    On("StockReserved", "inventory.events", on_stock_reserved),
+    On("StockReleased", "inventory.events", on_stock_released),
+    On(
+        "StockRejected",
+        "inventory.events",
+        on_stock_rejected,
+        ("OrderCancelled",),
+        undoes="PlaceOrder",
+    ),
+    On("PaymentCaptured", "payment.events", on_payment_captured, ("OrderConfirmed",)),
+    On(
+        "PaymentDeclined",
+        "payment.events",
+        on_payment_declined,
+        ("OrderCancelled",),
+        undoes="PlaceOrder",
+    ),
+    On("PaymentRefunded", "payment.events", on_payment_refunded, ("OrderCancelled",)),
+    On("RefundFailed", "payment.events", on_refund_failed, ("OrderNeedsAttention",)),
+    On(
+        f"{domain.DEADLINE}.succeeded",
+        "job",
+        on_deadline,
+        ("OrderCancelled",),
+        undoes="PlaceOrder",
+    ),
+)

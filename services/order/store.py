@@ -1,0 +1,56 @@
+"""All SQL of the order service."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.engine import Connection, RowMapping
+
+from services.eventkit import db
+from services.eventkit.decision import Event
+from services.order.domain import Line, Order
+from services.order.tables import orders
+
+_PLAIN = [field.name for field in fields(Order) if field.name not in {"key", "lines"}]
+
+
+class OrderStore:
+    """Orders, one row each, their lines inside it: an order is always read and written whole."""
+
+    def load(self, conn: Connection, keys: Sequence[str]) -> dict[str, Order]:
+        """The orders with these ids."""
+        wanted = sa.any_(sa.bindparam("keys", list(keys), ARRAY(sa.Text)))
+        rows = conn.execute(sa.select(orders).where(orders.c.order_id == wanted)).mappings()
+        return {row["order_id"]: _order(row) for row in rows}
+
+    def related(
+        self, conn: Connection, events: Sequence[Event], states: Mapping[str, Order]
+    ) -> dict[str, Any]:
+        """An order's rules need nothing but the order."""
+        return {}
+
+    def save(
+        self, conn: Connection, states: Mapping[str, Order], related: Mapping[str, Any]
+    ) -> None:
+        """Writes the changed orders in one statement."""
+        db.upsert_rows(conn, orders, [_row(order) for order in states.values()])
+
+    def find(self, conn: Connection, tenant_id: str, order_id: str) -> Order | None:
+        """One order of this tenant; another tenant's does not exist."""
+        query = sa.select(orders).where(
+            orders.c.order_id == order_id, orders.c.tenant_id == tenant_id
+        )
+        row = conn.execute(query).mappings().one_or_none()
+        return _order(row) if row else None
+
+
+def _order(row: RowMapping) -> Order:
+    lines = tuple(Line(**line) for line in row["lines"])
+    return Order(key=row["order_id"], lines=lines, **{name: row[name] for name in _PLAIN})
+
+
+def _row(order: Order) -> dict[str, Any]:
+    row = {name: getattr(order, name) for name in _PLAIN}
+    return row | {"order_id": order.key, "lines": [asdict(line) for line in order.lines]}

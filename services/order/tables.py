@@ -1,0 +1,42 @@
+"""The order service's own tables."""
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import JSONB
+
+metadata = sa.MetaData()
+_Time = sa.DateTime(timezone=True)
+
+orders = sa.Table(
+    "orders",
+    metadata,
+    sa.Column("order_id", sa.Text, primary_key=True),
+    sa.Column("tenant_id", sa.Text, nullable=False),
+    sa.Column("customer_id", sa.Text, nullable=False),
+    sa.Column("currency", sa.Text, nullable=False),
+    sa.Column("total", sa.BigInteger, nullable=False),
+    sa.Column("payment_token", sa.Text, nullable=False),
+    sa.Column("pay_by", _Time, nullable=False),
+    sa.Column("lines", JSONB, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text),
+    sa.Column("stock", sa.Text, nullable=False),
+    sa.Column("payment", sa.Text, nullable=False),
+    sa.Column("placed_at", _Time, nullable=False),
+    sa.Column("updated_at", _Time, nullable=False),
+    sa.Column("waiting_since", _Time, nullable=False),
+    sa.Column("ended_at", _Time),
+    sa.Column("trace_id", sa.Text),
+    sa.Column("version", sa.BigInteger, nullable=False),
+)
+
+idempotency_keys = sa.Table(
+    "idempotency_keys",
+    metadata,
+    sa.Column("tenant_id", sa.Text, primary_key=True),
+    sa.Column("route", sa.Text, primary_key=True),
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("fingerprint", sa.Text, nullable=False),
+    sa.Column("status", sa.Integer, nullable=False),
+    sa.Column("body", JSONB, nullable=False),
+    sa.Column("created_at", _Time, server_default=sa.func.now()),
+)
