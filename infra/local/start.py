@@ -1,0 +1,123 @@
+"""The parts of a start and what each waits for. Every part may be run again and changes nothing."""
+
+from collections.abc import Callable
+from functools import partial
+
+from infra.local import broker, postgres, ready
+from infra.local.errors import StackError
+from infra.local.parts import Part
+from infra.local.ready import Check
+from infra.local.stack import Stack
+from infra.local.supervisor import Supervisor
+from infra.local.waiting import until
+from infra.names import EMITTERS, SERVICES, database, role
+
+# Generous: a first start on a small machine shares two cores with the build of Jaeger.
+PATIENCE_SECONDS = 150
+STARTS_BEFORE_GIVING_UP = 4
+FAKES = ("payment-provider", "mail-sink")
+PROJECTOR = ("projector-agent", "projector-api")
+Say = Callable[[str, str], None]
+
+
+class Starter:
+    """Knows how each part of one stack is brought up."""
+
+    def __init__(self, stack: Stack, supervisor: Supervisor, say: Say) -> None:
+        self._stack = stack
+        self._supervisor = supervisor
+        self._say = say
+        self._checks = ready.checks(stack)
+
+    def parts(self, services: bool = True) -> list[Part]:
+        """All parts; without ``services`` only what they stand on."""
+        return self._ground() + (self._services() if services else [])
+
+    def _ground(self) -> list[Part]:
+        return [
+            Part("postgres", self._postgres),
+            Part("broker", self._broker),
+            Part("jaeger", self._jaeger),
+            *(Part(name, partial(self._process, name)) for name in FAKES),
+            Part("databases", self._databases, ("postgres",)),
+            Part("migrations", self._migrations, ("databases",)),
+            Part("registry", partial(self._process, "registry"), ("databases",)),
+            Part("schemas", self._schemas, ("registry",)),
+            Part("topics", self._topics, ("broker",)),
+            Part("connect", partial(self._process, "connect"), ("broker",)),
+            Part("connectors", self._connectors, ("connect", "topics", "migrations")),
+        ]
+
+    def _services(self) -> list[Part]:
+        needs = ("migrations", "topics", "schemas")
+        names = (*EMITTERS, *PROJECTOR)
+        return [Part(name, partial(self._process, name), needs) for name in names]
+
+    def _process(self, name: str) -> str:
+        self._supervisor.start(name)
+        self._wait(name, self._checks[name])
+        return "ready"
+
+    def _wait(self, name: str, check: Check) -> None:
+        starts: set[int] = set()
+
+        def is_ready() -> bool:
+            state = self._supervisor.states()[name]
+            starts.add(state.since)
+            why = check()
+            self._say(name, why)
+            if why and (state.state == "FATAL" or len(starts) > STARTS_BEFORE_GIVING_UP):
+                raise StackError(f"{name} keeps ending: {state.detail}", _read_log(name))
+            return not why
+
+        try:
+            until(is_ready, PATIENCE_SECONDS, f"{name} to be ready")
+        except StackError as error:
+            raise StackError(f"{error.problem}; last: {check()}", _read_log(name)) from error
+
+    def _postgres(self) -> str:
+        postgres.prepare(self._stack)
+        return self._process("postgres")
+
+    def _broker(self) -> str:
+        broker.format_once(self._stack)
+        return self._process("broker")
+
+    def _jaeger(self) -> str:
+        self._supervisor.start("jaeger")
+        from infra.jaeger import binary
+
+        return binary.status(self._stack.layout.cache) or "started"
+
+    def _databases(self) -> str:
+        postgres.ensure_databases(self._stack)
+        return f"{len(SERVICES)} services, each with its own"
+
+    def _migrations(self) -> str:
+        from services.eventkit.migrate import migrate
+
+        for service in SERVICES:
+            self._say("migrations", service)
+            migrate(service, self._stack.database_url(role(service), database(service)))
+        return "up to date"
+
+    def _topics(self) -> str:
+        from infra.kafka import topics
+
+        return topics.ensure(self._stack.ports.address("kafka"))
+
+    def _schemas(self) -> str:
+        from infra.registry import provision
+
+        return provision.ensure(self._stack.registry_url)
+
+    def _connectors(self) -> str:
+        from infra.connect import connectors
+
+        return connectors.ensure(
+            self._stack.ports.url("connect"), "127.0.0.1", self._stack.ports["postgres"]
+        )
+
+
+def _read_log(name: str) -> str:
+    return f"Read its log: make logs NAME={name}"
