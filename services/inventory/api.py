@@ -14,9 +14,7 @@ from services.inventory.domain import Line, Reservation, Stock
 
 TENANT = "demo"
 
-Sku = Annotated[
-    str, Field(min_length=1, max_length=64, pattern=r"^[\x21-\x7e]+$", examples=["MUG"])
-]
+Sku = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}$", examples=["MUG"])]
 SkuInPath = Annotated[str, Path(min_length=1, max_length=64, examples=["MUG"])]
 OrderId = Annotated[UUID, Path(examples=["0b54b3a4-6d0e-4b0a-9f3e-1d2c3b4a5f60"])]
 Pieces = Annotated[int, Field(strict=True, ge=1, le=1_000_000, examples=[100])]
