@@ -1,0 +1,1 @@
+"""The invariants of the whole system: one pure check each, over data loaded once."""
