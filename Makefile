@@ -1,0 +1,57 @@
+# Needs only make and Python 3.11 or newer. Everything else is installed into .venv or downloaded
+# into ~/.cache/order-saga (SAGA_CACHE_DIR moves it).
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+UV_VERSION := 0.13.9
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+LOCAL := $(BIN)/python -m infra.local
+
+.PHONY: help up down purge status logs demo test test-long lint lock
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+up: $(INSTALLED) ## Start everything and wait until it is ready (PORT_BASE=22800 moves its ports)
+	@$(LOCAL) up
+
+down: $(INSTALLED) ## Stop everything, keep the data
+	@$(LOCAL) down
+
+purge: $(INSTALLED) ## Stop everything, delete the data, keep the downloads
+	@$(LOCAL) purge
+
+status: $(INSTALLED) ## List the processes: ready or why not, ports, memory
+	@$(LOCAL) status
+
+logs: $(INSTALLED) ## Follow the logs (NAME=order for one process)
+	@$(LOCAL) logs $(NAME)
+
+demo: up ## Start everything, place about 30 orders of every ending, and check them
+	@$(BIN)/orderctl demo
+
+test: lint ## Lint, then all tests on a stack of its own ports, stopped at the end
+	$(BIN)/pytest -m "not long" tests/unit tests/contract tests/integration tests/saga
+
+test-long: $(INSTALLED) ## The long repetitions of the tests
+	$(BIN)/pytest -m long
+
+lint: $(INSTALLED) ## Style, types and import rules
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+lock: $(INSTALLED) ## Pin the newest versions that fit pyproject.toml into requirements.lock
+	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --all-extras \
+	  --upgrade --no-header --no-annotate --quiet pyproject.toml --output-file requirements.lock
+
+# uv, at a pinned version, because it installs the lock in seconds.
+$(INSTALLED): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed (PYTHON=/path/to/python3 make ...)"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || \
+	  { echo "Python's venv module is missing (on Debian: apt install python3-venv)"; exit 1; }
+	@test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet "uv==$(UV_VERSION)"
+	@$(BIN)/uv pip install --python $(BIN)/python --require-hashes -r requirements.lock
+	@$(BIN)/uv pip install --python $(BIN)/python --no-deps --no-build-isolation -e .
+	@touch $@
