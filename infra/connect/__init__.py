@@ -1,0 +1,1 @@
+"""Kafka Connect with Debezium: one connector for each outbox."""

@@ -1,0 +1,104 @@
+"""Registers the outbox connectors and waits until each one really reads its database."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+import psycopg
+import requests
+import tenacity
+
+from infra.connect.config import connector_config
+from infra.connect.rest import Connect, NotYet
+from infra.local.errors import StackError
+from infra.names import EMITTERS, connector, slot
+
+_RUNNING = "RUNNING"
+_FAILED = "FAILED"
+_NOT_READY = (NotYet, requests.RequestException, psycopg.OperationalError)
+
+T = TypeVar("T")
+
+
+def ensure(
+    connect_url: str,
+    database_host: str,
+    database_port: int,
+    slots_dsn: str,
+    wait_s: float = 150,
+) -> str:
+    """Brings every connector to its configuration and waits until all are reading.
+
+    ``slots_dsn`` opens any database of the cluster with any account. A second run changes nothing;
+    what has failed is restarted. Says what was done; raises `StackError`.
+    """
+    connect = Connect(connect_url.rstrip("/"))
+    changed = 0
+    for service in EMITTERS:
+        config = connector_config(service, database_host, database_port)
+        changed += _patiently(partial(_apply, connect, config), wait_s)
+    _patiently(partial(_require_reading, connect_url, slots_dsn), wait_s)
+    return f"{len(EMITTERS)} running" + (f", {changed} changed" if changed else "")
+
+
+def problems(connect_url: str, slots_dsn: str) -> dict[str, str]:
+    """Why a service's outbox is not being read, for each service of which that is so.
+
+    RUNNING alone proves little: Connect says so of a task whose database is away, too.
+    """
+    connect, active = Connect(connect_url.rstrip("/")), _active_slots(slots_dsn)
+    found = {name: _problem(connect, name, slot(name) in active) for name in EMITTERS}
+    return {name: problem for name, problem in found.items() if problem}
+
+
+def _problem(connect: Connect, service: str, slot_is_active: bool) -> str:
+    states = connect.states(connector(service))
+    if not states:
+        return "connector missing"
+    failed = [trace for state, trace in states if state == _FAILED]
+    if failed:
+        return f"connector failed: {failed[0]}"
+    waiting = [state for state, _ in states if state != _RUNNING]
+    if waiting or len(states) == 1:
+        return f"connector {(waiting or ['without a task'])[0].lower()}"
+    return "" if slot_is_active else "replication slot not active"
+
+
+def _apply(connect: Connect, config: dict[str, str]) -> bool:
+    """Whether it had to be changed."""
+    name = config["name"]
+    if connect.config_of(name) == config:
+        return False
+    connect.put_config(name, config)
+    return True
+
+
+def _require_reading(connect_url: str, slots_dsn: str) -> None:
+    found = problems(connect_url, slots_dsn)
+    for service, problem in found.items():
+        if problem.startswith("connector failed"):
+            Connect(connect_url.rstrip("/")).restart_failed(connector(service))
+    if found:
+        raise NotYet("; ".join(f"{name}: {problem}" for name, problem in found.items()))
+
+
+def _active_slots(dsn: str) -> set[str]:
+    with psycopg.connect(dsn.replace("+psycopg", "", 1), connect_timeout=5) as connection:
+        rows = connection.execute("SELECT slot_name FROM pg_replication_slots WHERE active")
+        return {name for (name,) in rows}
+
+
+def _patiently(work: Callable[[], T], wait_s: float) -> T:
+    attempts = tenacity.Retrying(
+        retry=tenacity.retry_if_exception_type(_NOT_READY),
+        wait=tenacity.wait_exponential(multiplier=0.2, max=2),
+        stop=tenacity.stop_after_delay(wait_s),
+        reraise=True,
+    )
+    try:
+        return attempts(work)
+    except _NOT_READY as error:
+        raise StackError(
+            f"the outbox connectors are not ready after {wait_s:.0f} s: {error}",
+            "Look at Connect's log.",
+        ) from error

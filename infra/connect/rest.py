@@ -1,0 +1,74 @@
+"""The few calls of Kafka Connect's REST API that are needed here."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import requests
+
+from infra.local.errors import StackError
+
+_TIMEOUT_S = 10
+# A worker that is not ready says these: it has not joined its group, or is rebalancing.
+_NOT_YET = (requests.codes.not_found, requests.codes.conflict)
+
+
+class NotYet(Exception):
+    """Something has not come true yet; ask again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connect:
+    """A Connect worker by its REST address, without a slash at its end."""
+
+    url: str
+
+    def config_of(self, name: str) -> dict[str, str] | None:
+        """A connector's configuration; None when there is no such connector."""
+        answer = requests.get(f"{self.url}/connectors/{name}/config", timeout=_TIMEOUT_S)
+        if answer.status_code == requests.codes.not_found:
+            return None
+        answer.raise_for_status()
+        return dict(answer.json())
+
+    def put_config(self, name: str, config: Mapping[str, str]) -> None:
+        """Creates or changes a connector. Raises `StackError` when the configuration is refused."""
+        answer = requests.put(
+            f"{self.url}/connectors/{name}/config", json=config, timeout=6 * _TIMEOUT_S
+        )
+        if answer.status_code in _NOT_YET or answer.status_code >= 500:
+            raise NotYet(f"Connect answers {answer.status_code} for {name}")
+        if not answer.ok:
+            raise StackError(
+                f"Connect refused {name}: {_message(answer)}", "Look at infra/connect/outbox.json."
+            )
+
+    def states(self, name: str) -> list[tuple[str, str]]:
+        """State and error text of the connector and then of its tasks; empty if unknown."""
+        answer = requests.get(f"{self.url}/connectors/{name}/status", timeout=_TIMEOUT_S)
+        if not answer.ok:
+            return []
+        status = answer.json()
+        return [_state(part) for part in (status["connector"], *status["tasks"])]
+
+    def restart_failed(self, name: str) -> None:
+        """Restarts what of a connector has failed, and nothing else."""
+        requests.post(
+            f"{self.url}/connectors/{name}/restart",
+            params={"includeTasks": "true", "onlyFailed": "true"},
+            timeout=_TIMEOUT_S,
+        )
+
+
+def _state(part: Mapping[str, str]) -> tuple[str, str]:
+    # The cause is in the trace's last "Caused by"; the first line names only the wrapper.
+    lines = part.get("trace", "").splitlines()
+    causes = [line for line in lines if line.startswith("Caused by: ")]
+    return part["state"], (causes or lines or [""])[-1].removeprefix("Caused by: ")
+
+
+def _message(answer: requests.Response) -> str:
+    try:
+        return str(answer.json()["message"])[:500]
+    except (json.JSONDecodeError, KeyError, requests.JSONDecodeError):
+        return f"{answer.status_code} {answer.text[:300]}"
