@@ -3,7 +3,7 @@
 Errors are ``application/problem+json`` (RFC 9457) with the field at fault and the trace id.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, HTTPException, Request
@@ -148,8 +148,7 @@ def _on_problem(_: Request, error: Problem) -> JSONResponse:
 
 def _on_invalid(_: Request, error: RequestValidationError) -> JSONResponse:
     errors = [
-        FieldError(field=_field_name(problem["loc"]), message=problem["msg"])
-        for problem in error.errors()
+        FieldError(field=_field_name(problem), message=problem["msg"]) for problem in error.errors()
     ]
     count = f"{len(errors)} invalid field{'s' if len(errors) > 1 else ''}"
     return _answer(422, "invalid-request", f"The request has {count}.", errors)
@@ -175,9 +174,10 @@ def _on_bug(_: Request, error: Exception) -> JSONResponse:
     return _answer(500, "internal-error", "The service failed; the trace id helps to find why.")
 
 
-def _field_name(location: Sequence[str | int]) -> str:
-    """``("body", "lines", 0, "sku")`` is ``lines.0.sku``; a body wrong as a whole is ``body``."""
-    parts = location[1:] if len(location) > 1 and location[0] == "body" else location
-    if not all(isinstance(part, str) for part in parts[:1]):
+def _field_name(problem: Mapping[str, Any]) -> str:
+    """``("body", "lines", 0, "sku")`` is ``lines.0.sku``; a body that is no JSON is ``body``."""
+    location = problem["loc"]
+    if problem["type"] == "json_invalid" or location == ("body",):
         return "body"
+    parts = location[1:] if location[0] == "body" else location
     return ".".join(str(part) for part in parts)

@@ -1,0 +1,110 @@
+"""The envelope in the headers: what is read is what was written, and what is wrong is named."""
+
+from datetime import UTC, datetime, timedelta, timezone
+from uuid import UUID
+
+import pytest
+
+from services.eventkit.envelope import (
+    Envelope,
+    InvalidEnvelope,
+    event_type_of,
+    format_time,
+    message_id_of,
+    parse_time,
+)
+
+ENVELOPE = Envelope(
+    message_id=UUID("018f2f6c-7d55-7c5e-9d53-9f1d6d0b7a10"),
+    event_type="OrderPlaced",
+    source="/services/order",
+    time=datetime(2026, 1, 31, 9, 15, 0, 123000, tzinfo=UTC),
+    subject="0b54b3a4-6d0e-4b0a-9f3e-1d2c3b4a5f60",
+    correlation_id="request-1",
+    causation_id=None,
+    sequence=7,
+    schema_version="1",
+    tenant_id="demo",
+    actor_id="customer-1",
+    traceparent="00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+)
+
+
+def test_headers_round_trip() -> None:
+    assert Envelope.from_headers(ENVELOPE.to_headers()) == ENVELOPE
+
+
+def test_headers_are_those_of_cloudevents_in_binary_mode() -> None:
+    headers = dict(ENVELOPE.to_headers())
+    assert headers["ce_specversion"] == b"1.0"
+    assert headers["ce_time"] == b"2026-01-31T09:15:00.123Z"
+    assert headers["ce_sequence"] == b"7"
+    assert headers["content-type"] == b"application/avro"
+    assert "ce_causationid" not in headers
+
+
+def test_a_header_without_a_value_is_absent() -> None:
+    headers: list[tuple[str, bytes | None]] = [*ENVELOPE.to_headers(), ("ce_causationid", None)]
+    assert Envelope.from_headers(headers).causation_id is None
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ce_id",
+        "ce_type",
+        "ce_source",
+        "ce_time",
+        "ce_subject",
+        "ce_correlationid",
+        "ce_sequence",
+        "ce_schemaversion",
+        "ce_tenantid",
+        "ce_actorid",
+    ],
+)
+def test_a_missing_header_is_named(name: str) -> None:
+    headers = [header for header in ENVELOPE.to_headers() if header[0] != name]
+    with pytest.raises(InvalidEnvelope) as caught:
+        Envelope.from_headers(headers)
+    assert caught.value.field == name
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ce_id", b"17"),
+        ("ce_sequence", b"-1"),
+        ("ce_sequence", b"1.0"),
+        ("ce_time", b"yesterday"),
+        ("ce_time", b"2026-01-31T09:15:00"),
+        ("ce_type", b"\xff\xfe"),
+    ],
+)
+def test_a_wrong_header_is_named(name: str, value: bytes) -> None:
+    headers = [(n, value if n == name else v) for n, v in ENVELOPE.to_headers()]
+    with pytest.raises(InvalidEnvelope) as caught:
+        Envelope.from_headers(headers)
+    assert caught.value.field == name
+
+
+def test_no_headers_at_all() -> None:
+    with pytest.raises(InvalidEnvelope):
+        Envelope.from_headers(None)
+
+
+def test_times_of_other_zones_are_the_same_moment() -> None:
+    paris = datetime(2026, 1, 31, 10, 15, tzinfo=timezone(timedelta(hours=1)))
+    assert format_time(paris) == "2026-01-31T09:15:00.000Z"
+    assert parse_time("2026-01-31T10:15:00+01:00") == paris
+
+
+def test_the_type_can_be_read_alone() -> None:
+    assert event_type_of([("other", b"x"), ("ce_type", b"OrderPlaced")]) == "OrderPlaced"
+    assert event_type_of([("ce_type", None)]) is None
+    assert event_type_of(None) is None
+
+
+def test_a_record_without_an_id_has_the_same_one_at_every_delivery() -> None:
+    assert message_id_of("order.events", 3, 42) == message_id_of("order.events", 3, 42)
+    assert message_id_of("order.events", 3, 42) != message_id_of("order.events", 3, 43)
