@@ -160,10 +160,11 @@ def _stop_in_order(supervisor: Supervisor) -> None:
     for name in LAST_TO_STOP:
         supervisor.stop_together([name])
     supervisor.shutdown()
-    until(lambda: not _lives(process), STOP_SECONDS, "Supervisor to end")
+    until(lambda: not lives(process), STOP_SECONDS, "Supervisor to end")
 
 
-def _lives(process: psutil.Process) -> bool:
+def lives(process: psutil.Process) -> bool:
+    """Whether the process is more than an entry that nobody has read the exit code of."""
     try:
         return process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

@@ -1,0 +1,34 @@
+"""The stack that integration and saga tests run on, with ports and a state folder of its own."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from infra.local import layout, lifecycle
+from infra.local.supervisor import Supervisor
+from tests.live_stack import LiveStack
+
+PORT_BASE = "22800"
+STATE_DIR = ".state-test"
+
+
+@pytest.fixture(scope="session")
+def stack() -> Iterator[LiveStack]:
+    """A whole stack with nothing in it; one that is already running is taken as it is.
+
+    It is stopped at the end unless SAGA_KEEP_STACK=1. Its logs and data stay until the next run.
+    TEST_PORT_BASE and TEST_STATE_DIR move it.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PORT_BASE", os.environ.get("TEST_PORT_BASE", PORT_BASE))
+        patch.setenv("SAGA_STATE_DIR", os.environ.get("TEST_STATE_DIR", STATE_DIR))
+        where = layout.load()
+        patch.setenv("SAGA_ENV_FILE", str(where.orderctl_env))
+        if not Supervisor(where).running():
+            lifecycle.purge()
+        try:
+            yield LiveStack(lifecycle.up())
+        finally:
+            if os.environ.get("SAGA_KEEP_STACK") != "1":
+                lifecycle.down()
