@@ -21,7 +21,7 @@ purge: $(INSTALLED) ## Stop everything, delete the data, keep the downloads
 	@$(LOCAL) purge
 
 status: $(INSTALLED) ## List the processes: ready or why not, ports, memory
-	@$(LOCAL) status
+	@$(LOCAL) status || true
 
 logs: $(INSTALLED) ## Follow the logs (NAME=order for one process)
 	@$(LOCAL) logs $(NAME)
@@ -52,6 +52,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || \
 	  { echo "Python's venv module is missing (on Debian: apt install python3-venv)"; exit 1; }
 	@test -x $(BIN)/uv || $(BIN)/python -m pip install --quiet "uv==$(UV_VERSION)"
-	@$(BIN)/uv pip install --python $(BIN)/python --require-hashes -r requirements.lock
-	@$(BIN)/uv pip install --python $(BIN)/python --no-deps --no-build-isolation -e .
+	@echo "Installing what requirements.lock pins ..."
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 	@touch $@

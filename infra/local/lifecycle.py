@@ -4,7 +4,6 @@ import fcntl
 import os
 import shutil
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -38,7 +37,7 @@ def up(services: bool = True) -> Stack:
     with _alone(where):
         stack, supervisor = _prepare(where)
         if supervisor.running():
-            if not not_ready(stack):
+            if not any(ready.not_ready(stack).values()):
                 console.print(
                     f"The stack is up already at ports {stack.ports.base}+: nothing to do."
                 )
@@ -119,14 +118,6 @@ def _explained(where: Layout, failure: PartFailed) -> StackError:
         f"{failure.name}: {type(cause).__name__}: {cause}{shown}",
         "Run `make up` again: it goes on where it stopped.",
     )
-
-
-def not_ready(stack: Stack) -> dict[str, str]:
-    """Each process that is not ready, and why."""
-    checks = ready.checks(stack)
-    with ThreadPoolExecutor(len(checks)) as pool:
-        answers = dict(zip(checks, pool.map(lambda check: check(), checks.values()), strict=True))
-    return {name: why for name, why in answers.items() if why}
 
 
 def down() -> None:

@@ -1,12 +1,18 @@
 """Whether each process of the stack does its work, asked of the process itself."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import httpx
+import psycopg
+import requests
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
+from infra.connect import connectors
+from infra.connect.rest import NotYet
+from infra.jaeger import binary
 from infra.local import postgres
 from infra.local.stack import Stack
 from infra.names import EMITTERS
@@ -16,14 +22,29 @@ Check = Callable[[], str]
 
 
 def checks(stack: Stack) -> dict[str, Check]:
-    """For each process a check that returns why it is not ready, or nothing when it is."""
+    """For each process a check that returns why it is not ready, or nothing when it is.
+
+    Connect counts as ready only when every connector reads its database.
+    """
+    return {**bare_checks(stack), "connect": partial(_connectors, stack)}
+
+
+def not_ready(stack: Stack) -> dict[str, str]:
+    """Each process, in the order of the table, and why it is not ready; empty when it is."""
+    named = checks(stack)
+    with ThreadPoolExecutor(len(named)) as pool:
+        return dict(zip(named, pool.map(lambda check: check(), named.values()), strict=True))
+
+
+def bare_checks(stack: Stack) -> dict[str, Check]:
+    """The same of each process alone, before anything is asked of it."""
     ports = stack.ports
     return {
         "postgres": partial(_postgres, stack),
         "broker": partial(broker, ports.address("kafka")),
         "registry": partial(http, ports.url("registry_management") + "/health/ready"),
         "connect": partial(http, ports.url("connect") + "/connectors"),
-        "jaeger": partial(http, ports.url("jaeger") + "/api/services"),
+        "jaeger": partial(_jaeger, stack),
         "payment-provider": partial(http, ports.url("payment_provider") + "/health/ready"),
         "mail-sink": partial(http, ports.url("mail_http") + "/health/ready"),
         **{name: partial(http, ports.url(name) + "/health/ready") for name in EMITTERS},
@@ -34,6 +55,22 @@ def checks(stack: Stack) -> dict[str, Check]:
 
 def _postgres(stack: Stack) -> str:
     return "" if postgres.answers(stack) else "takes no connections"
+
+
+def _connectors(stack: Stack) -> str:
+    url = stack.ports.url("connect")
+    if why := http(url + "/connectors"):
+        return why
+    try:
+        found = connectors.problems(url, stack.slots_url)
+    except (NotYet, requests.RequestException, psycopg.OperationalError) as error:
+        return str(error)
+    return "; ".join(f"{service}: {problem}" for service, problem in found.items())
+
+
+def _jaeger(stack: Stack) -> str:
+    why = http(stack.ports.url("jaeger") + "/api/services")
+    return why and (binary.status(stack.layout.cache) or why)
 
 
 def broker(bootstrap: str) -> str:

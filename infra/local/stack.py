@@ -38,6 +38,11 @@ class Stack:
         """The registry's Confluent-compatible API."""
         return self.ports.url("registry") + REGISTRY_API
 
+    @property
+    def slots_url(self) -> str:
+        """Any database, opened by an account that may look at the replication slots."""
+        return self.database_url("auditor", database(SERVICES[0]))
+
     def traced(self) -> dict[str, str]:
         """Where spans go."""
         return {"SAGA_OTLP_ENDPOINT": self.ports.url("otlp_http")}

@@ -3,14 +3,19 @@
 from collections.abc import Callable
 from functools import partial
 
+from infra.connect import connectors
+from infra.jaeger import binary
+from infra.kafka import topics
 from infra.local import broker, postgres, ready
 from infra.local.errors import StackError
 from infra.local.parts import Part
+from infra.local.ports import HOST
 from infra.local.ready import Check
 from infra.local.stack import Stack
 from infra.local.supervisor import Supervisor
 from infra.local.waiting import until
 from infra.names import EMITTERS, SERVICES, database, role
+from infra.registry import provision
 
 # Generous: a first start on a small machine shares two cores with the build of Jaeger.
 PATIENCE_SECONDS = 150
@@ -27,7 +32,7 @@ class Starter:
         self._stack = stack
         self._supervisor = supervisor
         self._say = say
-        self._checks = ready.checks(stack)
+        self._checks = ready.bare_checks(stack)
 
     def parts(self, services: bool = True) -> list[Part]:
         """All parts; without ``services`` only what they stand on."""
@@ -67,13 +72,13 @@ class Starter:
             why = check()
             self._say(name, why)
             if why and (state.state == "FATAL" or len(starts) > STARTS_BEFORE_GIVING_UP):
-                raise StackError(f"{name} keeps ending: {state.detail}", _read_log(name))
+                raise StackError(f"{name} keeps ending", _read_log(name))
             return not why
 
         try:
             until(is_ready, PATIENCE_SECONDS, f"{name} to be ready")
         except StackError as error:
-            raise StackError(f"{error.problem}; last: {check()}", _read_log(name)) from error
+            raise StackError(f"{error.problem}: {check()}", _read_log(name)) from error
 
     def _postgres(self) -> str:
         postgres.prepare(self._stack)
@@ -85,8 +90,6 @@ class Starter:
 
     def _jaeger(self) -> str:
         self._supervisor.start("jaeger")
-        from infra.jaeger import binary
-
         return binary.status(self._stack.layout.cache) or "started"
 
     def _databases(self) -> str:
@@ -102,20 +105,17 @@ class Starter:
         return "up to date"
 
     def _topics(self) -> str:
-        from infra.kafka import topics
-
         return topics.ensure(self._stack.ports.address("kafka"))
 
     def _schemas(self) -> str:
-        from infra.registry import provision
-
         return provision.ensure(self._stack.registry_url)
 
     def _connectors(self) -> str:
-        from infra.connect import connectors
-
         return connectors.ensure(
-            self._stack.ports.url("connect"), "127.0.0.1", self._stack.ports["postgres"]
+            self._stack.ports.url("connect"),
+            HOST,
+            self._stack.ports["postgres"],
+            self._stack.slots_url,
         )
 
 

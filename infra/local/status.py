@@ -1,7 +1,6 @@
 """What runs, what it weighs, and whether it does its work."""
 
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -47,12 +46,9 @@ def collect() -> list[Row]:
         return []
     stack = stacks.prepare(where, lifecycle.running_ports(where), lambda _: None)
     states = supervisor.states()
-    checks = ready.checks(stack)
-    with ThreadPoolExecutor(len(checks)) as pool:
-        why = dict(zip(checks, pool.map(lambda check: check(), checks.values()), strict=True))
     rows = [
         _row(states[name], stack.ports[PORT_OF.get(name, name)], reason)
-        for name, reason in why.items()
+        for name, reason in ready.not_ready(stack).items()
     ]
     pid = supervisor.pid()
     rows.append(Row("supervisor", "RUNNING", pid, 0, _own_memory(pid), 0, True, ""))
