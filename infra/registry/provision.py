@@ -7,35 +7,58 @@ import tenacity
 import typer
 
 from infra.local.errors import StackError
-from infra.registry.archive import COMPATIBILITY, archive
+from infra.registry.archive import archive
 from infra.registry.releases import Release, load_releases
 from services.eventkit.schemas import wire_form
 
-_TIMEOUT_S = 10
+COMPATIBILITY = "BACKWARD_TRANSITIVE"
+
+_TIMEOUT_S = 30
 
 
 def ensure(registry_url: str, wait_s: float = 60) -> str:
     """Waits for the registry, gives it what it lacks, checks every id; says what was done.
 
     ``registry_url`` is the Confluent-compatible API, such as
-    ``http://127.0.0.1:21823/apis/ccompat/v7``. An empty registry imports the whole lock; any other
-    registers what is new in the lock's order. Raises `StackError`.
+    ``http://127.0.0.1:21823/apis/ccompat/v7``. Raises `StackError`.
     """
     url = registry_url.rstrip("/")
-    subjects = _wait_until_ready(url, wait_s)
-    releases = load_releases()
-    if subjects:
-        done = _register_missing(url, releases)
-    else:
-        _import(url, releases)
-        done = f"imported {len(releases)} schemas with their ids"
+    _wait_until_ready(url, wait_s)
     _set_compatibility(url)
-    _check_ids(url, releases)
-    return done
+    releases = load_releases()
+    missing = [release for release in releases if _id_of(url, release) is None]
+    if missing:
+        register(url, missing)
+    for release in releases:
+        _check_id(url, release)
+    new = f", {len(missing)} new" if missing else ""
+    return f"{len(releases)} schemas with their ids{new}"
 
 
-def _wait_until_ready(url: str, wait_s: float) -> list[str]:
-    """The subjects there are, as soon as the registry says so."""
+def register(url: str, releases: list[Release]) -> None:
+    """Registers versions under their own ids, oldest first; the compatibility rule holds.
+
+    Raises `StackError` when the registry refuses one.
+    """
+    parts = urlsplit(url)
+    answer = requests.post(
+        f"{parts.scheme}://{parts.netloc}/apis/registry/v3/admin/import",
+        params={"requireEmptyRegistry": "false"},
+        headers={"Content-Type": "application/zip"},
+        data=archive(releases),
+        timeout=_TIMEOUT_S,
+    )
+    _require(answer, "the import of ids")
+    for release in releases:
+        answer = requests.post(
+            f"{url}/subjects/{quote(release.subject)}/versions",
+            json={"schema": wire_form(release.schema)},
+            timeout=_TIMEOUT_S,
+        )
+        _require(answer, f"{release.subject} version {release.version}")
+
+
+def _wait_until_ready(url: str, wait_s: float) -> None:
     polling = tenacity.Retrying(
         retry=tenacity.retry_if_exception_type(requests.RequestException),
         wait=tenacity.wait_fixed(0.3),
@@ -43,43 +66,12 @@ def _wait_until_ready(url: str, wait_s: float) -> list[str]:
         reraise=True,
     )
     try:
-        return polling(_subjects, url)
+        polling(lambda: requests.get(f"{url}/subjects", timeout=_TIMEOUT_S).raise_for_status())
     except requests.RequestException as error:
         raise StackError(
             f"the schema registry at {url} gave no answer in {wait_s:.0f} s: {error}",
             "Look at the registry's log.",
         ) from error
-
-
-def _subjects(url: str) -> list[str]:
-    answer = requests.get(f"{url}/subjects", timeout=_TIMEOUT_S)
-    answer.raise_for_status()
-    return list(answer.json())
-
-
-def _import(url: str, releases: list[Release]) -> None:
-    parts = urlsplit(url)
-    answer = requests.post(
-        f"{parts.scheme}://{parts.netloc}/apis/registry/v3/admin/import",
-        data=archive(releases),
-        headers={"Content-Type": "application/zip"},
-        timeout=60,
-    )
-    if not answer.ok:
-        raise _refused("the import of ids.lock", answer)
-
-
-def _register_missing(url: str, releases: list[Release]) -> str:
-    missing = [release for release in releases if _id_of(url, release) is None]
-    for release in missing:
-        answer = requests.post(
-            f"{url}/subjects/{quote(release.subject)}/versions",
-            json={"schema": wire_form(release.schema)},
-            timeout=_TIMEOUT_S,
-        )
-        if not answer.ok:
-            raise _refused(f"{release.subject} version {release.version}", answer)
-    return f"registered {len(missing)} new schemas" if missing else "all schemas were there"
 
 
 def _set_compatibility(url: str) -> None:
@@ -88,20 +80,18 @@ def _set_compatibility(url: str) -> None:
         return
     wanted = {"compatibility": COMPATIBILITY}
     answer = requests.put(f"{url}/config", json=wanted, timeout=_TIMEOUT_S)
-    if not answer.ok:
-        raise _refused(f"compatibility {COMPATIBILITY}", answer)
+    _require(answer, f"compatibility {COMPATIBILITY}")
 
 
-def _check_ids(url: str, releases: list[Release]) -> None:
-    for release in releases:
-        found = _id_of(url, release)
-        if found != release.id:
-            raise StackError(
-                f"the registry has {release.subject} version {release.version} under id {found}, "
-                f"ids.lock says {release.id}: records on the topics would be read wrongly",
-                "Empty the registry's database (make purge) so that it is filled from ids.lock, "
-                "or restore it from a backup.",
-            )
+def _check_id(url: str, release: Release) -> None:
+    found = _id_of(url, release)
+    if found != release.id:
+        raise StackError(
+            f"the registry has {release.subject} version {release.version} under id {found}, "
+            f"ids.lock says {release.id}: records on the topics would be read wrongly",
+            "Empty the registry's database so that it is filled from ids.lock, "
+            "or restore it from a backup.",
+        )
 
 
 def _id_of(url: str, release: Release) -> int | None:
@@ -112,16 +102,16 @@ def _id_of(url: str, release: Release) -> int | None:
     )
     if answer.status_code == requests.codes.not_found:
         return None
-    if not answer.ok:
-        raise _refused(f"a look-up of {release.subject}", answer)
+    _require(answer, f"a look-up of {release.subject}")
     return int(answer.json()["id"])
 
 
-def _refused(what: str, answer: requests.Response) -> StackError:
-    return StackError(
-        f"the schema registry refused {what}: {answer.status_code} {answer.text[:300]}",
-        "Look at the registry's log.",
-    )
+def _require(answer: requests.Response, what: str) -> None:
+    if not answer.ok:
+        raise StackError(
+            f"the schema registry refused {what}: {answer.status_code} {answer.text[:300]}",
+            "Look at the registry's log.",
+        )
 
 
 def main(url: str) -> None:
