@@ -35,14 +35,23 @@ def order(order_id: str, status: str, reason: str | None = None, **over: Any) ->
 
 
 def row(message_id: str, key: str, **over: Any) -> OutboxRow:
-    fields = {"topic": "order.events", "event_type": "OrderPlaced", "created_at": NOW}
+    fields: dict[str, Any] = {
+        "topic": "order.events",
+        "event_type": "OrderPlaced",
+        "created_at": NOW,
+    }
     return OutboxRow(service="order", message_id=message_id, key=key, **fields | over)
 
 
 def record(message_id: str | None, key: str | None, **over: Any) -> TopicRecord:
     raw = key.encode() if key is not None else None
     partition = partition_of(raw, 6) if raw is not None else 0
-    fields = {"topic": "order.events", "partition": partition, "offset": 7, "created_at": NOW}
+    fields: dict[str, Any] = {
+        "topic": "order.events",
+        "partition": partition,
+        "offset": 7,
+        "created_at": NOW,
+    }
     return TopicRecord(key=raw, message_id=message_id, **fields | over)
 
 
@@ -54,10 +63,12 @@ def sound() -> Snapshot:
         OPEN: Copy("pending", None, "EUR", 1000, 0, 0),
         STUCK: Copy("needs_attention", "refund_failed", "EUR", 1000, 1000, 0),
     }
+    orders = {key: order(key, copy.status or "", copy.reason) for key, copy in copies.items()}
+    orders[STUCK] = order(STUCK, "needs_attention", "customer_request")
     return Snapshot(
         now=NOW,
         kept_since=NOW - timedelta(days=7),
-        orders={key: order(key, copy.status or "", copy.reason) for key, copy in copies.items()},
+        orders=orders,
         reservations={
             SOLD: Reservation("reserved", {"MUG": 2}),
             REFUNDED: Reservation("released", {"MUG": 1}),

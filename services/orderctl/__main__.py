@@ -1,0 +1,43 @@
+"""The command line's entry: every command in one table."""
+
+import sys
+
+import typer
+
+from services.orderctl.commands.cancel import cancel
+from services.orderctl.commands.lag import lag
+from services.orderctl.commands.load import load
+from services.orderctl.commands.place import place
+from services.orderctl.commands.show import show
+from services.orderctl.commands.trace import trace
+from services.orderctl.commands.verify import verify
+from services.orderctl.commands.watch import watch
+from services.orderctl.console import err
+from services.orderctl.errors import CliError
+
+app = typer.Typer(
+    name="orderctl",
+    help="Place orders, watch and trace their sagas, load the system, verify it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+for command in (place, show, cancel, watch, trace, load, lag, verify):
+    app.command()(command)
+
+
+def main() -> None:
+    """Run a command; an error it can explain is printed with the next step and its exit code."""
+    try:
+        app()
+    except CliError as error:
+        err.print(f"[bold red]error:[/] {error.message}")
+        if error.next_step:
+            err.print(f"next: {error.next_step}", style="dim")
+        sys.exit(error.code)
+
+
+if __name__ == "__main__":
+    main()
