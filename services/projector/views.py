@@ -40,7 +40,7 @@ class TimelineEntry:
     topic: str
     partition: int
     offset: int
-    data: Mapping[str, Any]
+    data: Mapping[str, Any]  # as JSON has it: times are text
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +130,10 @@ def _is_newer(view: OrderView, aggregate: str, sequence: int) -> bool:
 
 
 def _order_placed(entry: TimelineEntry) -> Said:
-    wanted = ("customer_id", "currency", "total", "lines", "pay_by")
+    wanted = ("customer_id", "currency", "total", "lines")
     facts = {name: entry.data[name] for name in wanted}
-    return Said(facts={**facts, "placed_at": entry.time, "status": PENDING})
+    pay_by = datetime.fromisoformat(entry.data["pay_by"])
+    return Said(facts={**facts, "pay_by": pay_by, "placed_at": entry.time, "status": PENDING})
 
 
 def _order(status: str) -> "Reading":

@@ -14,7 +14,7 @@ PLACED = {
     "currency": "EUR",
     "total": 1500,
     "lines": LINES,
-    "pay_by": BEGAN + timedelta(minutes=15),
+    "pay_by": "2026-03-01T12:15:00.000Z",
 }
 CLOSED = {"customer_id": "c-1", "currency": "EUR", "total": 1500}
 PAID = {"payment_id": "p-1", "amount": 1500, "currency": "EUR"}

@@ -1,0 +1,207 @@
+"""The read API: lists, one order with its timeline, and how far behind both may be."""
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+import sqlalchemy as sa
+from fastapi import APIRouter, FastAPI, Query, Request, Response
+from pydantic import BaseModel, Field
+from starlette.concurrency import run_in_threadpool
+
+from services.eventkit.envelope import parse_time
+from services.eventkit.http import FieldError, Problem, create_app, problem_responses
+from services.projector import queries
+from services.projector.lag import LagMeter, LagUnknown
+from services.projector.queries import Cursor
+
+TENANT = "demo"
+LAG_HEADER = "X-Read-Model-Lag"
+
+Status = Literal["pending", "confirmed", "cancelled", "needs_attention"]
+
+
+class OrderOut(BaseModel):
+    """An order as the read model knows it. What no event has told yet is null."""
+
+    order_id: UUID
+    customer_id: str | None
+    currency: str | None
+    total: int | None = Field(description="In minor units of the currency.")
+    lines: list[dict[str, Any]] | None
+    status: Status | None = Field(description="Null while only other services' events are known.")
+    reason: str | None
+    reservation_status: str | None
+    short: list[dict[str, Any]] | None = Field(description="The articles that were short.")
+    payment_id: str | None
+    payment_status: str | None
+    payment_reason: str | None
+    captured: int | None
+    refunded: int | None
+    message_kind: str | None
+    message_status: str | None
+    message_reason: str | None
+    began_at: datetime = Field(description="Time of the earliest event known.")
+    placed_at: datetime | None
+    pay_by: datetime | None
+    ended_at: datetime | None
+    updated_at: datetime
+    order_sequence: int = Field(description="Newest version seen of the order; 0 for none.")
+    reservation_sequence: int
+    payment_sequence: int
+    message_sequence: int
+
+
+class EntryOut(BaseModel):
+    """One event of an order, and where it stands on its topic."""
+
+    event_type: str
+    source: str
+    sequence: int
+    time: datetime
+    message_id: UUID
+    causation_id: str | None
+    correlation_id: str
+    actor_id: str
+    topic: str
+    partition: int
+    offset: int
+    data: dict[str, Any]
+
+
+class OrderWithTimeline(OrderOut):
+    """An order and every event of it, in the order they happened."""
+
+    timeline: list[EntryOut]
+
+
+class OrderPage(BaseModel):
+    """One page of orders, newest first. ``next`` is the ``before`` of the next page, if any."""
+
+    orders: list[OrderOut]
+    next: str | None
+
+
+class PartitionLagOut(BaseModel):
+    """One partition's lag in events."""
+
+    topic: str
+    partition: int
+    end_offset: int
+    next_offset: int
+    events: int
+
+
+class LagOut(BaseModel):
+    """How far behind the read model is; ``seconds`` is the age of the oldest event it lacks."""
+
+    measured_at: datetime
+    events: int
+    seconds: float
+    partitions: list[PartitionLagOut]
+
+
+def create_read_api(engine: sa.Engine, meter: LagMeter) -> FastAPI:
+    """The application of the projector's API process."""
+
+    def database() -> str | None:
+        try:
+            with engine.connect() as conn:
+                conn.execute(sa.text("SELECT 1"))
+        except sa.exc.SQLAlchemyError as error:
+            return str(error).splitlines()[0]
+        return None
+
+    app = create_app("projector read API", [_routes(engine, meter)], {"database": database})
+
+    @app.middleware("http")
+    async def tell_lag(
+        request: Request, call_next: Callable[[Request], Awaitable[Response]]
+    ) -> Response:
+        response = await call_next(request)
+        if request.url.path.startswith(("/orders", "/lag")):
+            response.headers[LAG_HEADER] = await run_in_threadpool(_lag_text, meter)
+        return response
+
+    return app
+
+
+def _routes(engine: sa.Engine, meter: LagMeter) -> APIRouter:
+    router = APIRouter(tags=["read model"])
+
+    @router.get("/orders", responses=problem_responses(422, 503))
+    def list_orders(
+        status: Status | None = None,
+        customer_id: str | None = None,
+        limit: Annotated[int, Query(ge=1, le=500)] = 50,
+        before: Annotated[str | None, Query(description="`next` of the page before.")] = None,
+    ) -> OrderPage:
+        """The newest orders, newest first."""
+        with engine.connect() as conn:
+            views = queries.list_orders(
+                conn,
+                TENANT,
+                status=status,
+                customer_id=customer_id,
+                before=_cursor(before) if before else None,
+                limit=limit + 1,
+            )
+        more = len(views) > limit
+        page = views[:limit]
+        following = _cursor_text(Cursor(page[-1].began_at, page[-1].order_id)) if more else None
+        return OrderPage(orders=[OrderOut(**asdict(view)) for view in page], next=following)
+
+    @router.get("/orders/{order_id}", responses=problem_responses(404, 422, 503))
+    def get_order(order_id: UUID) -> OrderWithTimeline:
+        """One order with its timeline: every event of it, with topic, partition and offset."""
+        with engine.connect() as conn:
+            view = queries.get_order(conn, TENANT, order_id)
+            timeline = queries.get_timeline(conn, TENANT, order_id)
+        if view is None:
+            raise Problem(404, "not-found", f"The read model has no order {order_id} (yet).")
+        return OrderWithTimeline(**asdict(view), timeline=[EntryOut(**asdict(e)) for e in timeline])
+
+    @router.get("/lag", responses=problem_responses(503))
+    def get_lag() -> LagOut:
+        """How far the read model is behind the topics, at most a second ago."""
+        try:
+            lag = meter.latest()
+        except LagUnknown as error:
+            raise Problem(503, "lag-unknown", str(error), headers={"Retry-After": "1"}) from error
+        partitions = [
+            PartitionLagOut(**asdict(partition), events=partition.events)
+            for partition in lag.partitions
+        ]
+        return LagOut(
+            measured_at=lag.measured_at,
+            events=lag.events,
+            seconds=lag.seconds,
+            partitions=partitions,
+        )
+
+    return router
+
+
+def _lag_text(meter: LagMeter) -> str:
+    try:
+        lag = meter.latest()
+    except LagUnknown:
+        return "events=unknown; seconds=unknown"
+    return f"events={lag.events}; seconds={lag.seconds}"
+
+
+def _cursor_text(cursor: Cursor) -> str:
+    text = f"{cursor.began_at.isoformat()} {cursor.order_id}"
+    return urlsafe_b64encode(text.encode()).decode()
+
+
+def _cursor(text: str) -> Cursor:
+    try:
+        began_at, order_id = urlsafe_b64decode(text.encode()).decode().split(" ")
+        return Cursor(parse_time(began_at), UUID(order_id))
+    except ValueError as error:
+        wrong = FieldError(field="before", message="Not the `next` of a page")
+        raise Problem(422, "invalid-request", "The cursor is not valid.", [wrong]) from error

@@ -1,0 +1,168 @@
+"""One batch of records, one transaction: read, project, write. It knows no Kafka client."""
+
+import time
+from collections import Counter as Tally
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from opentelemetry import trace
+from opentelemetry.trace import SpanKind
+from sqlalchemy.exc import DataError, DBAPIError, SQLAlchemyError
+
+from services.eventkit import logs, metrics, tracing
+from services.eventkit.codec import Codec
+from services.eventkit.db import is_bad_data
+from services.eventkit.dead_letters import Letter
+from services.eventkit.envelope import event_type_of
+from services.eventkit.records import Message, Poison, RawRecord, read
+from services.eventkit.registry import RegistryUnavailable
+from services.projector import control, letters, store, timeline
+from services.projector.views import TimelineEntry
+
+GROUP = "projector"
+INFRASTRUCTURE = (SQLAlchemyError, RegistryUnavailable, OSError)
+SKIPPED = "skipped"
+
+_LOG = logs.logger("projector")
+_TRACER = trace.get_tracer("order-saga")
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A record that was read, with the entry it becomes."""
+
+    message: Message
+    entry: TimelineEntry
+
+
+class BatchProjector:
+    """Projects batches of raw records into the read model."""
+
+    def __init__(self, engine: sa.Engine, codec: Codec) -> None:
+        self._engine = engine
+        self._codec = codec
+
+    def handle(self, records: Sequence[RawRecord]) -> None:
+        """Projects the records and stores the next offsets; both or neither are committed.
+
+        Raises only what says that infrastructure is away, and `control.Paused`; then nothing
+        happened. A record that cannot be projected becomes a dead letter.
+        """
+        started = time.time_ns()
+        try:
+            self._transaction(records, started)
+        except Exception as error:
+            if not _is_the_records_fault(error):
+                raise
+            self._one_by_one(records)
+        metrics.BATCH_SIZE.observe(len(records))
+        metrics.BATCH_SECONDS.observe((time.time_ns() - started) / 1e9)
+
+    def _one_by_one(self, records: Iterable[RawRecord]) -> None:
+        """Finds the record at fault; each gets a transaction of its own."""
+        for record in records:
+            try:
+                self._transaction([record], time.time_ns())
+            except Exception as error:
+                if not _is_the_records_fault(error):
+                    raise
+                self._put_aside(record, error)
+
+    def _put_aside(self, record: RawRecord, error: Exception) -> None:
+        message = read(record, self._codec)
+        reason = "refused" if isinstance(error, DBAPIError) else "rule"
+        text = f"{type(error).__name__}: {getattr(error, 'orig', error)}"
+        letter = letters.of_poison(Poison(record, message.id, reason, text, message.envelope))
+        self._commit([], [letter], [record])
+        _report([], [], [letter])
+
+    def _transaction(self, records: Sequence[RawRecord], started: int) -> None:
+        found: list[_Read] = []
+        dead: list[Letter] = []
+        for record in records:
+            one = self._read(record)
+            if isinstance(one, _Read):
+                found.append(one)
+            elif isinstance(one, Poison):
+                dead.append(letters.of_poison(one))
+        outcomes = self._commit([one.entry for one in found], dead, records)
+        _report(found, outcomes, dead)
+        _trace(found, outcomes, started)
+
+    def _read(self, record: RawRecord) -> _Read | Poison | None:
+        event_type = event_type_of(record.headers)
+        if event_type is not None and not timeline.is_projected(event_type):
+            metrics.EVENTS.labels("other", record.topic, SKIPPED).inc()
+            return None
+        message = read(record, self._codec)
+        if isinstance(message, Poison):
+            return message
+        entry = timeline.entry_of(message)
+        return entry if isinstance(entry, Poison) else _Read(message, entry)
+
+    def _commit(
+        self, entries: Sequence[TimelineEntry], dead: Sequence[Letter], records: Sequence[RawRecord]
+    ) -> list[str]:
+        batch = store.Batch(entries, dead, _next_offsets(records))
+        with self._engine.begin() as conn:
+            return store.write(conn, batch)
+
+
+def _next_offsets(records: Iterable[RawRecord]) -> store.Positions:
+    positions: dict[tuple[str, int], int] = {}
+    for record in records:
+        key = (record.topic, record.partition)
+        positions[key] = max(positions.get(key, 0), record.offset + 1)
+    return positions
+
+
+def _is_the_records_fault(error: Exception) -> bool:
+    if isinstance(error, SQLAlchemyError):
+        # The driver itself refuses a NUL character in a text: such an error has no SQLSTATE.
+        return is_bad_data(error) or isinstance(error, DataError)
+    return not isinstance(error, (*INFRASTRUCTURE, control.Paused))
+
+
+def _report(found: Sequence[_Read], outcomes: Sequence[str], dead: Sequence[Letter]) -> None:
+    for one, outcome in zip(found, outcomes, strict=True):
+        metrics.EVENTS.labels(one.entry.event_type, one.entry.topic, outcome).inc()
+    for letter in dead:
+        metrics.DEAD_LETTERS.labels(letter.status, letter.reason).inc()
+        record = letter.record
+        _LOG.error(
+            "dead letter",
+            reason=letter.reason,
+            error=letter.error,
+            message_id=str(letter.message_id),
+            position=f"{record.topic}/{record.partition}/{record.offset}",
+        )
+    if outcomes:
+        _LOG.info("projected", events=len(outcomes), **Tally(outcomes))
+
+
+def _trace(found: Sequence[_Read], outcomes: Sequence[str], started: int) -> None:
+    """One span a new event, in its saga's trace; a replay adds none to the old traces."""
+    for one, outcome in zip(found, outcomes, strict=True):
+        if outcome == store.REPEAT:
+            continue
+        record = one.message.record
+        _TRACER.start_span(
+            f"process {record.topic}",
+            tracing.context_of(one.message.envelope.traceparent),
+            SpanKind.CONSUMER,
+            {
+                "messaging.system": "kafka",
+                "messaging.operation.type": "process",
+                "messaging.operation.name": "process",
+                "messaging.destination.name": record.topic,
+                "messaging.destination.partition.id": str(record.partition),
+                "messaging.kafka.offset": record.offset,
+                "messaging.kafka.message.key": str(one.entry.order_id),
+                "messaging.consumer.group.name": GROUP,
+                "messaging.message.id": str(one.message.id),
+                "saga.event_type": one.entry.event_type,
+                "saga.outcome": outcome,
+            },
+            start_time=started,
+        ).end()

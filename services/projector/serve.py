@@ -1,0 +1,35 @@
+"""The API process: serves the read model over HTTP until SIGTERM."""
+
+import signal
+
+import uvicorn
+
+from services.eventkit import logs, tracing
+from services.eventkit.db import make_engine
+from services.eventkit.settings import load
+from services.projector.api import create_read_api
+from services.projector.lag import LagMeter
+from services.projector.settings import TOPICS, ApiSettings
+
+
+def main() -> int:
+    """Runs until SIGTERM or SIGINT; returns the exit code."""
+    settings = load(ApiSettings)
+    logs.setup("projector-api", settings.log_format, settings.log_level)
+    tracing.setup("projector-api", settings.otlp_endpoint)
+    engine = make_engine(settings.database_url, name="projector-api")
+    meter = LagMeter(engine, settings.kafka_bootstrap, TOPICS)
+    # uvicorn raises the signal again when it has stopped; the exit code is to be 0.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)
+    uvicorn.run(
+        create_read_api(engine, meter),
+        host=settings.http_host,
+        port=settings.http_port,
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=5,
+    )
+    engine.dispose()
+    tracing.shutdown()
+    return 0

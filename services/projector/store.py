@@ -1,0 +1,122 @@
+"""All SQL that writes the read model: one transaction a batch, one statement a table."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY, insert
+from sqlalchemy.engine import Connection
+
+from services.eventkit import db
+from services.eventkit import tables as kit
+from services.eventkit.dead_letters import Letter
+from services.projector import control, letters
+from services.projector.tables import order_timeline, order_view, projection_offsets
+from services.projector.views import OrderView, TimelineEntry, begin, is_repeat_or_older, project
+
+APPLIED, OLDER, REPEAT = "applied", "older", "duplicate"
+
+Positions = Mapping[tuple[str, int], int]
+
+_VIEW = [field.name for field in fields(OrderView)]
+_ENTRY = [field.name for field in fields(TimelineEntry)]
+_NOT_NULL = [column.name for column in order_view.columns if not column.nullable]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one batch of records came to. ``positions`` are the next offsets to read."""
+
+    entries: Sequence[TimelineEntry]
+    letters: Sequence[Letter]
+    positions: Positions
+
+
+def write(conn: Connection, batch: Batch) -> list[str]:
+    """Writes a batch; returns the outcome of each entry. The caller commits.
+
+    Raises `control.Paused` where a replay has stopped the projector.
+    """
+    control.share(conn)
+    views = _load(conn, batch.entries)
+    new = _add_timeline(conn, batch.entries)
+    outcomes = _project(views, batch.entries, new)
+    db.upsert_rows(conn, order_view, [_row(views[key], _VIEW) for key in sorted(views)])
+    db.insert_new_rows(
+        conn,
+        kit.dead_letters,
+        [letters.row(letter) for letter in batch.letters],
+        kit.dead_letters.c.message_id,
+    )
+    _advance(conn, batch.positions)
+    return outcomes
+
+
+def _project(
+    views: dict[UUID, OrderView], entries: Sequence[TimelineEntry], new: set[UUID]
+) -> list[str]:
+    outcomes = []
+    for entry in entries:
+        view = views[entry.order_id]
+        if entry.message_id not in new:
+            outcomes.append(REPEAT)
+        else:
+            outcomes.append(OLDER if is_repeat_or_older(view, entry) else APPLIED)
+            new.discard(entry.message_id)
+        views[entry.order_id] = project(view, entry)
+    return outcomes
+
+
+def _load(conn: Connection, entries: Sequence[TimelineEntry]) -> dict[UUID, OrderView]:
+    """Locks the rows of all keys, those that did not exist yet included, and reads them."""
+    first = {entry.order_id: entry for entry in reversed(entries)}
+    keys = sorted(first)
+    stubs = [_row(begin(first[key]), _NOT_NULL) for key in keys]
+    made = set(db.insert_new_rows(conn, order_view, stubs, order_view.c.order_id))
+    old = [key for key in keys if key not in made]
+    query = sa.select(order_view).where(order_view.c.order_id == _any(old))
+    locked = conn.execute(query.order_by(order_view.c.order_id).with_for_update())
+    views = {row["order_id"]: OrderView(**row) for row in locked.mappings()}
+    return views | _refold(conn, {key: begin(first[key]) for key in keys if key in made})
+
+
+def _refold(conn: Connection, views: dict[UUID, OrderView]) -> dict[UUID, OrderView]:
+    """New views, or those that were lost while their timeline was not."""
+    query = sa.select(order_timeline).where(order_timeline.c.order_id == _any(views))
+    for row in conn.execute(query).mappings():
+        entry = TimelineEntry(**row)
+        views[entry.order_id] = project(views[entry.order_id], entry)
+    return views
+
+
+def _add_timeline(conn: Connection, entries: Sequence[TimelineEntry]) -> set[UUID]:
+    """Inserts what is not there yet; returns the message ids that were new."""
+    rows = [_row(entry, _ENTRY) for entry in entries]
+    return set(db.insert_new_rows(conn, order_timeline, rows, order_timeline.c.message_id))
+
+
+def _advance(conn: Connection, positions: Positions) -> None:
+    """Stores the next offsets; a late batch of a former owner never takes them back."""
+    rows = [
+        {"topic": topic, "partition": partition, "next_offset": offset}
+        for (topic, partition), offset in sorted(positions.items())
+    ]
+    if not rows:
+        return
+    statement = insert(projection_offsets).values(rows)
+    further = sa.func.greatest(projection_offsets.c.next_offset, statement.excluded.next_offset)
+    conn.execute(
+        statement.on_conflict_do_update(
+            index_elements=["topic", "partition"], set_={"next_offset": further}
+        )
+    )
+
+
+def _row(record: OrderView | TimelineEntry, columns: Sequence[str]) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in columns}
+
+
+def _any(keys: Collection[UUID]) -> Any:
+    return sa.any_(sa.bindparam(None, list(keys), ARRAY(sa.Uuid), unique=True))
