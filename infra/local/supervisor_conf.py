@@ -1,11 +1,16 @@
 """Renders Supervisor's configuration."""
 
+import re
 import shlex
 from collections.abc import Iterable, Mapping
 
 from infra.local.backoff import RETRIES
+from infra.local.errors import StackError
 from infra.local.layout import Layout
 from infra.local.programs import Program
+
+QUOTE = re.compile(r"[\"']")
+COMMENT = re.compile(r"\s[#;]|\n")
 
 HEAD = """\
 [unix_http_server]
@@ -78,12 +83,17 @@ def _program(program: Program, layout: Layout) -> str:
 
 
 def environment(values: Mapping[str, str]) -> str:
-    """``A="1",B="2"`` as Supervisor reads it: quotes, backslashes and percent signs escaped."""
-    quoted = {
-        name: value.replace("\\", "\\\\").replace('"', '\\"') for name, value in values.items()
-    }
-    return _plain(",".join(f'{name}="{value}"' for name, value in sorted(quoted.items())))
+    """``A="1",B="2"`` as Supervisor reads it. Raises StackError for what it has no way to write."""
+    for name, value in values.items():
+        if QUOTE.search(value):
+            raise StackError(f"the value of {name} has a quote in it", f"Change {name}.")
+    return _plain(",".join(f'{name}="{value}"' for name, value in sorted(values.items())))
 
 
 def _plain(value: str) -> str:
+    if COMMENT.search(value):
+        raise StackError(
+            f"Supervisor would take the end of this for a comment: {value}",
+            "Use folders and settings without '#' or ';' after a space.",
+        )
     return value.replace("%", "%%")
