@@ -43,7 +43,7 @@ def test_environment_and_command_arrive_as_given(layout: Layout) -> None:
 
 @pytest.mark.parametrize("value", ['a"b', "it's", "two\nlines", "a #b"])
 def test_a_value_that_cannot_be_written_is_refused(value: str) -> None:
-    with pytest.raises(StackError, match="quote|comment"):
+    with pytest.raises(StackError, match=r"quote|comment"):
         environment({"SAGA_X": value})
 
 
