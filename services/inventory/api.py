@@ -14,8 +14,10 @@ from services.inventory.domain import Line, Reservation, Stock
 
 TENANT = "demo"
 
-Sku = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}$", examples=["MUG"])]
-SkuInPath = Annotated[str, Path(min_length=1, max_length=64, examples=["MUG"])]
+SKU = r"^[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}$"
+Sku = Annotated[str, Field(pattern=SKU, examples=["MUG"])]
+SkuInPath = Annotated[str, Path(pattern=SKU, examples=["MUG"])]
+After = Annotated[str, Query(pattern=f"{SKU}|^$", description="The last SKU of the page before.")]
 OrderId = Annotated[UUID, Path(examples=["0b54b3a4-6d0e-4b0a-9f3e-1d2c3b4a5f60"])]
 Pieces = Annotated[int, Field(strict=True, ge=1, le=1_000_000, examples=[100])]
 
@@ -83,7 +85,7 @@ def routes(runtime: Runtime[Reservation, ServiceSettings]) -> APIRouter:
 
     @router.get("/stock", responses=problem_responses(422))
     def read_stock_page(
-        after: Annotated[str, Query(max_length=64)] = "",
+        after: After = "",
         limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     ) -> StockPage:
         """The stock of all SKUs, page by page."""

@@ -5,9 +5,12 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from services.payment.__main__ import SERVICE
 from services.payment.jobs import Calls
 from services.payment.provider import Provider
 from tests.integration.fakes.processes import Running
+from tests.integration.scratch import Scratch, scratch
+from tests.live_stack import LiveStack
 
 TIMEOUT = 0.5
 
@@ -32,3 +35,10 @@ def bank(provider: Running) -> Iterator[httpx.Client]:
 def calls(provider: Running) -> Calls:
     """Payment's outside calls, with a short timeout."""
     return Calls(Provider(provider.url, TIMEOUT))
+
+
+@pytest.fixture(scope="package")
+def payment(stack: LiveStack) -> Iterator[Scratch]:
+    """Payment on a database of its own."""
+    with scratch(stack, SERVICE) as made:
+        yield made

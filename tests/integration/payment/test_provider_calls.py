@@ -12,6 +12,7 @@ from services.payment.domain import payment_key, refund_key
 from services.payment.jobs import Calls
 from services.payment.provider import Provider
 from tests.integration.fakes.processes import free_port
+from tests.integration.payment.books import asked, entries
 
 
 @pytest.fixture
@@ -29,16 +30,6 @@ def refunding(order: str, attempt: int = 1) -> JobContext:
 
 def voiding(order: str) -> JobContext:
     return JobContext(order, {}, 1, "demo")
-
-
-def entries(bank: httpx.Client, order: str) -> list[tuple[str, int]]:
-    found: list[dict[str, Any]] = bank.get("/ledger").json()["entries"]
-    return [(one["kind"], one["amount"]) for one in found if one["reference"] == order]
-
-
-def asked(bank: httpx.Client, key: str) -> list[str]:
-    found = bank.get("/requests", params={"key": key}).json()["requests"]
-    return [f"{one['method']} {one['answer']}" for one in found]
 
 
 def test_a_good_token_is_captured(calls: Calls, bank: httpx.Client, order: str) -> None:

@@ -1,0 +1,36 @@
+"""Inventory on a database of its own."""
+
+from collections.abc import Iterator
+
+import pytest
+import sqlalchemy as sa
+from fastapi.testclient import TestClient
+
+from services.eventkit.http import create_app
+from services.inventory.__main__ import SERVICE
+from tests.integration.scratch import Scratch, scratch
+from tests.live_stack import LiveStack
+
+
+@pytest.fixture(scope="package")
+def database(stack: LiveStack) -> Iterator[Scratch]:
+    """One database for all tests of the package."""
+    with scratch(stack, SERVICE) as made:
+        yield made
+
+
+@pytest.fixture
+def inventory(database: Scratch) -> Scratch:
+    """Inventory with nothing in stock."""
+    with database.db.begin() as conn:
+        conn.execute(sa.text("DELETE FROM reservation_lines"))
+        conn.execute(sa.text("DELETE FROM stock"))
+    return database
+
+
+@pytest.fixture
+def client(inventory: Scratch) -> Iterator[TestClient]:
+    """Inventory's API."""
+    app = create_app("inventory", [SERVICE.routes(inventory.runtime)], {})
+    with TestClient(app) as made:
+        yield made
