@@ -26,7 +26,7 @@ def ensure(registry_url: str, wait_s: float = 60) -> str:
     _wait_until_ready(url, wait_s)
     _set_compatibility(url)
     releases = load_releases()
-    missing = [release for release in releases if _id_of(url, release) is None]
+    missing = [release for release in releases if id_of(url, release) is None]
     if missing:
         register(url, missing)
     for release in releases:
@@ -58,6 +58,19 @@ def register(url: str, releases: list[Release]) -> None:
         _require(answer, f"{release.subject} version {release.version}")
 
 
+def id_of(url: str, release: Release) -> int | None:
+    """The id the registry has for this very version; None if it does not know it."""
+    answer = requests.post(
+        f"{url}/subjects/{quote(release.subject)}",
+        json={"schema": wire_form(release.schema)},
+        timeout=_TIMEOUT_S,
+    )
+    if answer.status_code == requests.codes.not_found:
+        return None
+    _require(answer, f"a look-up of {release.subject}")
+    return int(answer.json()["id"])
+
+
 def _wait_until_ready(url: str, wait_s: float) -> None:
     polling = tenacity.Retrying(
         retry=tenacity.retry_if_exception_type(requests.RequestException),
@@ -84,7 +97,7 @@ def _set_compatibility(url: str) -> None:
 
 
 def _check_id(url: str, release: Release) -> None:
-    found = _id_of(url, release)
+    found = id_of(url, release)
     if found != release.id:
         raise StackError(
             f"the registry has {release.subject} version {release.version} under id {found}, "
@@ -92,18 +105,6 @@ def _check_id(url: str, release: Release) -> None:
             "Empty the registry's database so that it is filled from ids.lock, "
             "or restore it from a backup.",
         )
-
-
-def _id_of(url: str, release: Release) -> int | None:
-    answer = requests.post(
-        f"{url}/subjects/{quote(release.subject)}",
-        json={"schema": wire_form(release.schema)},
-        timeout=_TIMEOUT_S,
-    )
-    if answer.status_code == requests.codes.not_found:
-        return None
-    _require(answer, f"a look-up of {release.subject}")
-    return int(answer.json()["id"])
 
 
 def _require(answer: requests.Response, what: str) -> None:
