@@ -16,7 +16,7 @@ from faust.app import BootStrategy
 from mode.utils.locks import Event
 
 from services.eventkit.records import RawRecord
-from services.projector.lag import Place
+from services.projector.positions import Place
 
 Write = Callable[[Sequence[RawRecord]], Awaitable[None]]
 

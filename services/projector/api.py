@@ -15,7 +15,8 @@ from starlette.concurrency import run_in_threadpool
 from services.eventkit.envelope import parse_time
 from services.eventkit.http import FieldError, Problem, create_app, problem_responses
 from services.projector import queries
-from services.projector.lag import LagMeter, LagUnknown
+from services.projector.lag import LagMeter
+from services.projector.positions import Unreachable
 from services.projector.queries import Cursor
 
 TENANT = "demo"
@@ -169,7 +170,7 @@ def _routes(engine: sa.Engine, meter: LagMeter) -> APIRouter:
         """How far the read model is behind the topics, at most a second ago."""
         try:
             lag = meter.latest()
-        except LagUnknown as error:
+        except Unreachable as error:
             raise Problem(503, "lag-unknown", str(error), headers={"Retry-After": "1"}) from error
         partitions = [
             PartitionLagOut(**asdict(partition), events=partition.events)
@@ -188,7 +189,7 @@ def _routes(engine: sa.Engine, meter: LagMeter) -> APIRouter:
 def _lag_text(meter: LagMeter) -> str:
     try:
         lag = meter.latest()
-    except LagUnknown:
+    except Unreachable:
         return "events=unknown; seconds=unknown"
     return f"events={lag.events}; seconds={lag.seconds}"
 

@@ -2,32 +2,26 @@
 
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
-import sqlalchemy as sa
-from confluent_kafka import Consumer, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient
 from sqlalchemy.engine import Engine
-from sqlalchemy.exc import SQLAlchemyError
 
-from services.projector.tables import projection_offsets
+from services.projector.positions import (
+    EARLIEST,
+    LATEST,
+    Unreachable,
+    admin_client,
+    client_config,
+    log_offsets,
+    places_of,
+    stored_offsets,
+)
 
-Place = tuple[str, int]
-Offsets = Mapping[Place, int]
-
-EARLIEST: Any = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
-LATEST: Any = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-
-_TIMEOUT = 3.0
 _READ_TIMEOUT = 0.5
-
-
-class LagUnknown(Exception):
-    """The broker or the database did not answer; the text says which and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,50 +53,13 @@ class Lag:
         return sum(partition.events for partition in self.partitions)
 
 
-def admin_client(bootstrap: str) -> AdminClient:
-    """A client for the look-ups of this module, quiet about a broker that is away."""
-    config: dict[str, Any] = {"bootstrap.servers": bootstrap, "log_level": 0, "error_cb": _ignore}
-    return AdminClient(config)
-
-
-def places_of(admin: AdminClient, topics: Iterable[str]) -> list[Place]:
-    """Every partition of the topics; raises `LagUnknown` for a topic that does not exist."""
-    known = _ask(lambda: admin.list_topics(timeout=_TIMEOUT).topics)
-    missing = sorted(set(topics) - set(known))
-    if missing:
-        raise LagUnknown(f"no topic {', '.join(missing)}")
-    return [(topic, number) for topic in topics for number in sorted(known[topic].partitions)]
-
-
-def log_offsets(admin: AdminClient, places: Iterable[Place], spec: Any) -> dict[Place, int]:
-    """The offsets that ``spec`` (`EARLIEST`, `LATEST`) names."""
-    wanted = {TopicPartition(topic, number): spec for topic, number in places}
-    if not wanted:
-        return {}
-    asked: dict[TopicPartition, Future[Any]] = admin.list_offsets(wanted, request_timeout=_TIMEOUT)
-    return {
-        (place.topic, place.partition): _ask(lambda a=answer: a.result(_TIMEOUT).offset)
-        for place, answer in asked.items()
-    }
-
-
-def stored_offsets(engine: Engine) -> dict[Place, int]:
-    """The next offsets as the last committed batches stored them."""
-    query = sa.select(projection_offsets)
-    with engine.connect() as conn:
-        return {(row.topic, row.partition): row.next_offset for row in conn.execute(query)}
-
-
 def behind(engine: Engine, admin: AdminClient, topics: Sequence[str]) -> list[PartitionLag]:
-    """The lag of every partition; raises `LagUnknown`."""
+    """The lag of every partition; raises `Unreachable`."""
     places = places_of(admin, topics)
+    stored = stored_offsets(engine)
+    # Ends are asked after the stored offsets: the other way round, lag could be missed.
     ends = log_offsets(admin, places, LATEST)
-    try:
-        stored = stored_offsets(engine)
-    except SQLAlchemyError as error:
-        raise LagUnknown(f"database: {str(error).splitlines()[0]}") from error
-    unread = [place for place in places if place not in stored]
-    stored |= log_offsets(admin, unread, EARLIEST)
+    stored |= log_offsets(admin, [place for place in places if place not in stored], EARLIEST)
     return [PartitionLag(*place, ends[place], stored[place]) for place in places]
 
 
@@ -118,23 +75,23 @@ class LagMeter:
         self._admin = admin_client(bootstrap)
         self._reader = _reader(bootstrap)
         self._lock = threading.Lock()
-        self._latest: Lag | LagUnknown = LagUnknown("not measured yet")
+        self._latest: Lag | Unreachable = Unreachable("not measured yet")
         self._measured = float("-inf")
 
     def latest(self) -> Lag:
-        """The lag now, or as it was up to ``max_age`` ago; raises `LagUnknown`."""
+        """The lag now, or as it was up to ``max_age`` ago; raises `Unreachable`."""
         with self._lock:
             if time.monotonic() - self._measured > self._max_age:
                 self._latest = self._measure()
                 self._measured = time.monotonic()
-            if isinstance(self._latest, LagUnknown):
+            if isinstance(self._latest, Unreachable):
                 raise self._latest
             return self._latest
 
-    def _measure(self) -> Lag | LagUnknown:
+    def _measure(self) -> Lag | Unreachable:
         try:
             partitions = behind(self._engine, self._admin, self._topics)
-        except LagUnknown as error:
+        except Unreachable as error:
             return error
         return Lag(datetime.now(UTC), self._age([p for p in partitions if p.events]), partitions)
 
@@ -159,23 +116,10 @@ class LagMeter:
 def _reader(bootstrap: str) -> Consumer:
     return Consumer(
         {
-            "bootstrap.servers": bootstrap,
+            **client_config(bootstrap),
             "group.id": "projector-lag",  # needed by the client; it never joins nor commits
             "enable.auto.commit": False,
             "fetch.message.max.bytes": 4096,
             "fetch.wait.max.ms": 50,
-            "log_level": 0,
-            "error_cb": _ignore,
         }
     )
-
-
-def _ask(question: Any) -> Any:
-    try:
-        return question()
-    except (KafkaException, TimeoutError) as error:
-        raise LagUnknown(f"broker: {error}") from error
-
-
-def _ignore(_: object) -> None:
-    """Connection errors come back from the calls themselves."""

@@ -25,7 +25,7 @@ from services.eventkit.http import create_app
 from services.eventkit.records import RawRecord
 from services.eventkit.schemas import Schemas
 from services.eventkit.settings import load
-from services.projector import control, lag
+from services.projector import control, lag, positions
 from services.projector.agent import Agent
 from services.projector.batch import GROUP, INFRASTRUCTURE, BatchProjector
 from services.projector.settings import TOPICS, AgentSettings
@@ -34,7 +34,7 @@ from services.projector.watchdog import Vitals, Watchdog
 _LOG = logs.logger("projector")
 _STOP_WITHIN = 6.0
 _LOOK_EVERY = 1.0
-_NOT_NOW = (*INFRASTRUCTURE, lag.LagUnknown, control.Paused)
+_NOT_NOW = (*INFRASTRUCTURE, positions.Unreachable, control.Paused)
 
 
 class Ending(Enum):
@@ -66,7 +66,7 @@ class _Process:
         self._engine = make_engine(settings.database_url, pool_size=4, name="projector")
         self._codec = Codec(Schemas.load(), settings.registry_url)
         self._projector = BatchProjector(self._engine, self._codec)
-        self._admin = lag.admin_client(settings.kafka_bootstrap)
+        self._admin = positions.admin_client(settings.kafka_bootstrap)
         self._vitals = Vitals()
         self._stop = asyncio.Event()
         self._paused = asyncio.Event()
@@ -105,7 +105,7 @@ class _Process:
         if pause:
             raise control.Paused(f"paused by {pause.by} until {pause.until:%H:%M:%S}")
         self._codec.start()
-        lag.places_of(self._admin, TOPICS)
+        positions.places_of(self._admin, TOPICS)
 
     async def _project(self, stopped: "asyncio.Task[Any]") -> Ending:
         settings = self._settings

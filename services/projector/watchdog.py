@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from services.eventkit import logs
-from services.projector.lag import LagUnknown, PartitionLag, Place
+from services.projector.lag import PartitionLag
+from services.projector.positions import Place, Unreachable
 
 EXIT_CODE = 70
 _CHECK_EVERY = 2.0
@@ -77,7 +78,7 @@ class Watchdog(threading.Thread):
             return True
         try:
             lags = self._behind()
-        except LagUnknown:
+        except Unreachable:
             return True
         mine = self._vitals.assigned
         return not any(lag.events for lag in lags if not mine or (lag.topic, lag.partition) in mine)

@@ -1,0 +1,73 @@
+"""Where logs begin and end, and how far the read model has read them."""
+
+from collections.abc import Iterable
+from concurrent.futures import Future
+from typing import Any
+
+import sqlalchemy as sa
+from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
+from sqlalchemy.engine import Engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from services.projector.tables import projection_offsets
+
+Place = tuple[str, int]
+"""A topic and the number of a partition of it."""
+
+EARLIEST: Any = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
+LATEST: Any = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+TIMEOUT = 3.0
+
+
+class Unreachable(Exception):
+    """The broker or the database did not answer; the text says which and why."""
+
+
+def client_config(bootstrap: str) -> dict[str, Any]:
+    """Client settings that leave errors to the calls: a broker that is away fills no log."""
+    return {"bootstrap.servers": bootstrap, "log_level": 0, "error_cb": lambda _: None}
+
+
+def admin_client(bootstrap: str) -> AdminClient:
+    """A client for the look-ups of this module."""
+    return AdminClient(client_config(bootstrap))
+
+
+def places_of(admin: AdminClient, topics: Iterable[str]) -> list[Place]:
+    """Every partition of the topics; raises `Unreachable`, also where one does not exist."""
+    wanted = list(topics)
+    known = ask(lambda: admin.list_topics(timeout=TIMEOUT).topics)
+    missing = sorted(set(wanted) - set(known))
+    if missing:
+        raise Unreachable(f"broker: no topic {', '.join(missing)}")
+    return [(topic, number) for topic in wanted for number in sorted(known[topic].partitions)]
+
+
+def log_offsets(admin: AdminClient, places: Iterable[Place], spec: Any) -> dict[Place, int]:
+    """The offsets that ``spec`` (`EARLIEST`, `LATEST`) names; raises `Unreachable`."""
+    wanted = {TopicPartition(topic, number): spec for topic, number in places}
+    if not wanted:
+        return {}
+    asked: dict[TopicPartition, Future[Any]] = admin.list_offsets(wanted, request_timeout=TIMEOUT)
+    return {
+        (place.topic, place.partition): ask(answer.result).offset for place, answer in asked.items()
+    }
+
+
+def stored_offsets(engine: Engine) -> dict[Place, int]:
+    """The next offsets as the last batches stored them; raises `Unreachable`."""
+    try:
+        with engine.connect() as conn:
+            rows = conn.execute(sa.select(projection_offsets)).all()
+    except SQLAlchemyError as error:
+        raise Unreachable(f"database: {str(error).splitlines()[0]}") from error
+    return {(row.topic, row.partition): row.next_offset for row in rows}
+
+
+def ask(question: Any) -> Any:
+    """The answer of the broker; raises `Unreachable`."""
+    try:
+        return question()
+    except (KafkaException, TimeoutError) as error:
+        raise Unreachable(f"broker: {error}") from error
