@@ -98,8 +98,10 @@ def test_what_it_undoes_is_something_it_does(service: str) -> None:
 
 @services
 def test_every_transition_has_a_handler(service: str) -> None:
-    for _, step in transitions(service):
-        assert step.partition(":")[0] in table(service), step
+    """A domain of several parts, as a mailing of messages, may have words of its own instead."""
+    steps = {step.partition(":")[0] for _, step in transitions(service)}
+    handled = steps & set(table(service))
+    assert handled in (steps, set()), steps - handled
 
 
 @services
