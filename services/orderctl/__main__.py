@@ -5,6 +5,7 @@ import sys
 import typer
 
 from services.orderctl.commands.cancel import cancel
+from services.orderctl.commands.demo import demo
 from services.orderctl.commands.lag import lag
 from services.orderctl.commands.load import load
 from services.orderctl.commands.place import place
@@ -24,7 +25,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for command in (place, show, cancel, watch, trace, load, lag, verify):
+for command in (place, show, cancel, watch, trace, load, lag, verify, demo):
     app.command()(command)
 
 

@@ -1,8 +1,11 @@
 """The kinds of order a load is made of, and in what shares."""
 
+# ruff: noqa: S105, S106 - the tokens are test tokens of the fake provider, no secrets
+
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from services.orderctl.errors import CliError
 
@@ -12,31 +15,42 @@ PAYMENT_DECLINED = "payment_declined"
 PAYMENT_TIMEOUT = "payment_timeout"
 CANCEL_BEFORE_CAPTURE = "cancel_before_capture"
 CANCEL_AFTER_CAPTURE = "cancel_after_capture"
+REFUND_FAILS = "refund_fails"
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
     """One kind of order: how it is placed and how it is expected to end.
 
-    ``pay_within`` is in seconds; None takes the order service's default.
+    ``pay_within`` is in seconds; None takes the order service's default. ``short`` adds a line that
+    is never in stock. ``cancel`` says when the customer cancels: at once, or while charging.
     """
 
     name: str
     ending: str
-    token: str = "tok_ok"  # noqa: S105 - a test token of the fake provider
+    token: str = "tok_ok"
     pay_within: int | None = None
     short: bool = False
+    cancel: Literal["at_once", "while_charging"] | None = None
 
+
+BY_CUSTOMER = "cancelled:customer_request"
 
 KINDS: Mapping[str, Kind] = {
     kind.name: kind
     for kind in (
         Kind(CONFIRMED, "confirmed"),
         Kind(OUT_OF_STOCK, "cancelled:out_of_stock", short=True),
-        Kind(PAYMENT_DECLINED, "cancelled:payment_declined", token="tok_declined"),  # noqa: S106
-        Kind(CANCEL_BEFORE_CAPTURE, "cancelled:customer_request"),
-        Kind(CANCEL_AFTER_CAPTURE, "cancelled:customer_request", token="tok_slow_2000"),  # noqa: S106
-        Kind(PAYMENT_TIMEOUT, "cancelled:payment_timeout", token="tok_slow_4000", pay_within=1),  # noqa: S106
+        Kind(PAYMENT_DECLINED, "cancelled:payment_declined", token="tok_declined"),
+        Kind(CANCEL_BEFORE_CAPTURE, BY_CUSTOMER, cancel="at_once"),
+        Kind(CANCEL_AFTER_CAPTURE, BY_CUSTOMER, token="tok_slow_2000", cancel="while_charging"),
+        Kind(PAYMENT_TIMEOUT, "cancelled:payment_timeout", token="tok_slow_4000", pay_within=1),
+        Kind(
+            REFUND_FAILS,
+            BY_CUSTOMER,
+            token="tok_slow_2000.refund_fails",
+            cancel="while_charging",
+        ),
     )
 }
 

@@ -14,7 +14,7 @@ from services.orderctl.rich_timeline import COLOURS
 from services.orderctl.settings import load_settings
 from services.orderctl.waterfall import Row, Span, bar, extent, spans, tree
 
-BAR = 28
+TOOK = 7
 TRACE_ID = re.compile(r"[0-9a-f]{32}")
 
 
@@ -65,26 +65,30 @@ def read_trace(shop: Shop, trace_id: str) -> dict[str, Any] | None:
 def waterfall_table(found: list[Span]) -> Table:
     """The tree of spans with service, duration, and a bar that shows when each ran."""
     start, total = extent(found)
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("span", no_wrap=True, overflow="ellipsis", max_width=56)
-    table.add_column("service", no_wrap=True)
-    table.add_column("after", justify="right", no_wrap=True)
-    table.add_column("took", justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    for row in tree(found):
-        table.add_row(*_cells(row, start, total))
+    rows = tree(found)
+    service = max(len(span.service) for span in found)
+    longest = max(row.depth + len(row.span.name) for row in rows)
+    left = out.width - service - TOOK - 3
+    name = min(longest, max(34, left - 40))
+    bar_width = max(12, min(60, left - name))
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
+    table.add_column("span", no_wrap=True, overflow="ellipsis", width=name)
+    table.add_column("service", no_wrap=True, width=service)
+    table.add_column("took", justify="right", no_wrap=True, width=TOOK)
+    table.add_column(f"0 to {milliseconds(total)}", no_wrap=True, width=bar_width)
+    for row in rows:
+        table.add_row(*_cells(row, start, total, bar_width))
     return table
 
 
-def _cells(row: Row, start: int, total: int) -> tuple[Text, Text, str, str, Text]:
+def _cells(row: Row, start: int, total: int, width: int) -> tuple[Text, Text, str, Text]:
     span = row.span
     style = "red" if span.failed else COLOURS.get(span.service, "white")
     return (
-        Text("  " * row.depth) + Text(span.name, style="red" if span.failed else ""),
+        Text(" " * row.depth) + Text(span.name, style="red" if span.failed else ""),
         Text(span.service, style=style),
-        milliseconds(span.start - start),
         milliseconds(span.duration),
-        Text(bar(span, start, total, BAR), style=style),
+        Text(bar(span, start, total, width), style=style),
     )
 
 

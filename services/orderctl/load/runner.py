@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from services.orderctl.client import Shop
 from services.orderctl.errors import CliError
 from services.orderctl.load.orders import order_body, request_headers
-from services.orderctl.mix import CANCEL_AFTER_CAPTURE, CANCEL_BEFORE_CAPTURE, Dealer, Kind
+from services.orderctl.mix import Dealer, Kind
 
 CHARGE_POLL = 0.1
 CHARGE_DEADLINE = 30.0
@@ -112,9 +112,9 @@ class Runner:
         answer = self._shop.place(order_body(kind, number), request_headers())
         order_id = str(answer["order_id"])
         self.run.placed.append(Placed(order_id, kind, sent_at, time.time()))
-        if kind.name == CANCEL_BEFORE_CAPTURE:
+        if kind.cancel == "at_once":
             self._shop.cancel(order_id)
-        elif kind.name == CANCEL_AFTER_CAPTURE:
+        elif kind.cancel == "while_charging":
             self._cancels.submit(self._cancel_while_charging, order_id)
 
     def _cancel_while_charging(self, order_id: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from services.orderctl.verify.data import Snapshot
 from services.orderctl.verify.finding import Finding, finding
 
-KINDS = {"confirmed": "order_confirmed", "cancelled": "order_cancelled"}
+KINDS = {"confirmed": "confirmed", "cancelled": "cancelled"}
 """Order status -> the mail that tells of it."""
 DONE = {"sent", "failed"}
 

@@ -90,9 +90,9 @@ def sound() -> Snapshot:
             LedgerEntry("capture", STUCK, "EUR", 1000),
         ],
         messages=[
-            Message(SOLD, "order_confirmed", "sent"),
-            Message(REFUNDED, "order_cancelled", "sent"),
-            Message(SHORT, "order_cancelled", "failed"),
+            Message(SOLD, "confirmed", "sent"),
+            Message(REFUNDED, "cancelled", "sent"),
+            Message(SHORT, "cancelled", "failed"),
         ],
         mails=[Mail(SOLD, "m-1"), Mail(REFUNDED, "m-2")],
         outbox=[row("e-1", SOLD), row("e-2", REFUNDED)],
@@ -200,14 +200,12 @@ PLANTED: list[tuple[str, str, Plant]] = [
         "other partition",
         append("records", record("e-1", SOLD, partition=5 - partition_of(SOLD.encode(), 6))),
     ),
-    ("one_mail_each", "twice", append("messages", Message(SOLD, "order_confirmed", "sent"))),
+    ("one_mail_each", "twice", append("messages", Message(SOLD, "confirmed", "sent"))),
     ("one_mail_each", "none", shift("messages")),
     (
         "one_mail_each",
         "still to be sent",
-        lambda s: replace(
-            s, messages=[Message(SOLD, "order_confirmed", "pending"), *s.messages[1:]]
-        ),
+        lambda s: replace(s, messages=[Message(SOLD, "confirmed", "pending"), *s.messages[1:]]),
     ),
     ("mails_arrived_once", "twice", append("mails", Mail(SOLD, "m-1"))),
     ("mails_arrived_once", "never", shift("mails")),

@@ -1,0 +1,1 @@
+"""The demo: every ending once and more, shown, checked and explained."""
