@@ -19,15 +19,6 @@ ADDRESS = "ada@shop.example"
 TIMEOUT = 0.5
 
 
-@pytest.fixture(scope="module")
-def sink(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """A mail sink with an empty mailbox."""
-    running = Running("infra.fakes.mail_sink", tmp_path_factory.mktemp("sink"))
-    running.start()
-    yield running
-    running.stop()
-
-
 @contextmanager
 def scripted(script: Mapping[str, str]) -> Iterator[ScriptedServer]:
     """A scripted server for the time of a test."""
