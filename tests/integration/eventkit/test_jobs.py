@@ -1,0 +1,177 @@
+"""Jobs: claimed once, held by a lease, fenced, retried, and their results decided by rules."""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+import sqlalchemy as sa
+
+from infra.local.waiting import until
+from services.eventkit import jobs
+from services.eventkit.jobs import JobContext, JobKind, JobRow, Postpone, Refused, RetryLater
+from services.eventkit.worker import Worker, backoff
+from tests.integration.eventkit.toy import make_engine
+
+NOW = datetime.now(UTC)
+KIND = JobKind("call", backoff_base=0.01, backoff_cap=0.05, max_attempts=3)
+
+
+def job(key: str = "a", run_at: datetime = NOW, priority: int = 100) -> JobRow:
+    """A job to store."""
+    return JobRow(
+        uuid4(), key, "call", {}, priority, run_at, "demo", "customer-1", "request-1", None, None
+    )
+
+
+def add(database: sa.Engine, *rows: JobRow) -> None:
+    """Stores jobs."""
+    with database.begin() as conn:
+        jobs.add(conn, rows)
+
+
+def claim(database: sa.Engine, worker: str, now: datetime = NOW, limit: int = 10) -> list[Any]:
+    """Claims due jobs."""
+    with database.begin() as conn:
+        return jobs.claim(conn, [KIND], worker, now, limit)
+
+
+def state(database: sa.Engine) -> list[tuple[str, int]]:
+    """Status and attempts of all jobs."""
+    with database.connect() as conn:
+        query = "SELECT status, attempts FROM jobs ORDER BY run_at"
+        return [tuple(row) for row in conn.exec_driver_sql(query)]
+
+
+def results(database: sa.Engine) -> str | None:
+    """What the rules noted of the results of key ``a``."""
+    with database.connect() as conn:
+        text: str | None = conn.exec_driver_sql(
+            "SELECT results FROM counters WHERE key = 'a'"
+        ).scalar()
+        return text
+
+
+@contextmanager
+def working(
+    database: sa.Engine, call: Callable[[JobContext], Mapping[str, Any]]
+) -> Iterator[Worker]:
+    """A worker that runs until the block ends."""
+    kind = JobKind("call", call, backoff_base=0.01, backoff_cap=0.05, max_attempts=3)
+    worker = Worker(database, make_engine(), [kind], poll=0.02, slots=2)
+    stop = threading.Event()
+    thread = threading.Thread(target=worker.run, args=(stop,))
+    thread.start()
+    try:
+        yield worker
+    finally:
+        stop.set()
+        worker.wake.set()
+        thread.join(10)
+    assert not thread.is_alive()
+
+
+def test_a_job_is_claimed_by_one_worker_only(database: sa.Engine) -> None:
+    add(database, *[job(f"key-{n}") for n in range(20)])
+    taken = [claim(database, f"worker-{n}", limit=7) for n in range(4)]
+    ids = [claimed.row.job_id for part in taken for claimed in part]
+    assert len(ids) == len(set(ids)) == 20
+
+
+def test_critical_jobs_come_first_and_future_ones_not_yet(database: sa.Engine) -> None:
+    add(database, job("batch", priority=200), job("critical", priority=10))
+    add(database, job("later", run_at=NOW + timedelta(hours=1)))
+    assert [claimed.row.key for claimed in claim(database, "w", limit=1)] == ["critical"]
+    assert [claimed.row.key for claimed in claim(database, "w")] == ["batch"]
+
+
+def test_a_lease_that_ran_out_is_taken_over_and_the_first_holder_is_fenced_off(
+    database: sa.Engine,
+) -> None:
+    add(database, job())
+    (first,) = claim(database, "first")
+    assert claim(database, "second") == []
+    (second,) = claim(database, "second", NOW + KIND.lease + timedelta(seconds=1))
+    assert second.attempt == 2
+    with database.begin() as conn:
+        assert not jobs.end(conn, first, "first", "succeeded", None)
+        assert jobs.end(conn, second, "second", "succeeded", None)
+
+
+def test_only_waiting_jobs_are_cancelled(database: sa.Engine) -> None:
+    add(database, job("waits"), job("runs", run_at=NOW - timedelta(seconds=1)))
+    claim(database, "w", limit=1)
+    with database.begin() as conn:
+        jobs.cancel(conn, {("waits", "call"), ("runs", "call")})
+    assert state(database) == [("running", 1), ("cancelled", 0)]
+
+
+def test_a_result_goes_through_the_rules(database: sa.Engine) -> None:
+    add(database, job())
+    with working(database, lambda _: {"answer": "yes"}):
+        until(lambda: state(database) == [("succeeded", 1)], 10, "the job")
+    assert results(database) == "yes;"
+
+
+def test_a_refusal_is_final(database: sa.Engine) -> None:
+    def call(_: JobContext) -> Mapping[str, Any]:
+        raise Refused("no_such_account")
+
+    add(database, job())
+    with working(database, call):
+        until(lambda: state(database) == [("failed", 1)], 10, "the job")
+    assert results(database) == "no_such_account;"
+
+
+@pytest.mark.parametrize("error", [RetryLater("answered 503"), RuntimeError("a bug")])
+def test_attempts_are_used_up(database: sa.Engine, error: Exception) -> None:
+    def call(_: JobContext) -> Mapping[str, Any]:
+        raise error
+
+    add(database, job())
+    with working(database, call):
+        until(lambda: state(database) == [("dead", 3)], 10, "the job")
+    assert results(database) == "attempts_exhausted;"
+
+
+def test_an_unreachable_remote_uses_no_attempt(database: sa.Engine) -> None:
+    calls: list[int] = []
+
+    def call(context: JobContext) -> Mapping[str, Any]:
+        calls.append(context.attempt)
+        if len(calls) < 6:
+            raise Postpone("connection refused")
+        return {"answer": "at last"}
+
+    add(database, job())
+    with working(database, call):
+        until(lambda: state(database) == [("succeeded", 1)], 10, "the job")
+    assert calls == [1] * 6
+
+
+def test_a_stopping_worker_finishes_the_call_in_hand(database: sa.Engine) -> None:
+    entered, go_on = threading.Event(), threading.Event()
+
+    def call(_: JobContext) -> Mapping[str, Any]:
+        entered.set()
+        go_on.wait(5)
+        return {"answer": "finished"}
+
+    add(database, job())
+    with working(database, call) as worker:
+        assert entered.wait(5)
+        threading.Timer(0.1, go_on.set).start()
+        worker.wake.set()
+    assert state(database) == [("succeeded", 1)]
+
+
+def test_backoff_grows_is_capped_and_jitters() -> None:
+    kind = JobKind("call", backoff_base=1, backoff_cap=30)
+    early = [backoff(kind, 1) for _ in range(200)]
+    late = [backoff(kind, 50) for _ in range(200)]
+    assert max(early) <= 2
+    assert 15 < max(late) <= 30
+    assert len(set(late)) > 100
