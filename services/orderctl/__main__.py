@@ -3,12 +3,14 @@
 import sys
 
 import typer
+from rich.text import Text
 
 from services.orderctl.commands.cancel import cancel
 from services.orderctl.commands.demo import demo
 from services.orderctl.commands.lag import lag
 from services.orderctl.commands.load import load
 from services.orderctl.commands.place import place
+from services.orderctl.commands.replay import replay
 from services.orderctl.commands.show import show
 from services.orderctl.commands.trace import trace
 from services.orderctl.commands.verify import verify
@@ -25,7 +27,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for command in (place, show, cancel, watch, trace, load, lag, verify, demo):
+for command in (place, show, cancel, watch, trace, load, lag, verify, replay, demo):
     app.command()(command)
 
 
@@ -34,9 +36,9 @@ def main() -> None:
     try:
         app()
     except CliError as error:
-        err.print(f"[bold red]error:[/] {error.message}")
+        err.print(Text.assemble(("error: ", "bold red"), error.message), soft_wrap=True)
         if error.next_step:
-            err.print(f"next: {error.next_step}", style="dim")
+            err.print(Text(f"next: {error.next_step}", style="dim"), soft_wrap=True)
         sys.exit(error.code)
 
 

@@ -29,6 +29,7 @@ class Settings(BaseSettings):
     kafka_bootstrap: str
     registry_url: str
     auditor_url: str
+    projector_database_url: str = ""  # only a replay writes, and only to the projector's tables
 
     def database_url(self, service: str) -> str:
         """The auditor's address of a service's database; the auditor can read, never write."""
@@ -44,13 +45,18 @@ def env_file() -> Path:
 
 def load_settings() -> Settings:
     """Settings from the environment, else from the env file; names what is missing."""
-    path = env_file()
     try:
-        return Settings(_env_file=path)  # type: ignore[call-arg]
+        return Settings(_env_file=env_file())  # type: ignore[call-arg]
     except ValidationError as error:
-        names = ", ".join(f"SAGA_{str(part['loc'][0]).upper()}" for part in error.errors())
-        where = str(path) if path.exists() else f"{path}, which does not exist"
-        raise CliError(
-            f"missing setting: {names} (neither in the environment nor in {where})",
-            "run make up, or point SAGA_ENV_FILE at the settings of a running stack",
-        ) from error
+        names = [f"SAGA_{str(part['loc'][0]).upper()}" for part in error.errors()]
+        raise missing(*names) from error
+
+
+def missing(*names: str) -> CliError:
+    """What to say when settings are not there."""
+    path = env_file()
+    where = f"in {path}" if path.exists() else f"in {path}, which does not exist"
+    return CliError(
+        f"missing setting: {', '.join(names)}: not in the environment, not {where}",
+        "run make up, or point SAGA_ENV_FILE at the settings of a running stack",
+    )

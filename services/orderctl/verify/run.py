@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rich.table import Table
+from rich.text import Text
 
 from services.orderctl.verify.checks import CHECKS
 from services.orderctl.verify.data import Snapshot
@@ -53,7 +54,7 @@ def results_table(results: Sequence[Result]) -> Table:
         state = "[green]ok[/]" if found.ok else "[bold red]failed[/]"
         table.add_row(state, result.name, str(found.checked), result.rule)
         for problem in found.problems[:SHOWN]:
-            table.add_row("", "", "", f"[red]{problem}[/]")
+            table.add_row("", "", "", Text(problem, style="red"))
         if (more := len(found.problems) - SHOWN) > 0:
             table.add_row("", "", "", f"[red]and {more} more (--json shows all)[/]")
     return table
