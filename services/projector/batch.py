@@ -13,7 +13,6 @@ from sqlalchemy.exc import DataError, DBAPIError, SQLAlchemyError
 from services.eventkit import logs, metrics, tracing
 from services.eventkit.codec import Codec
 from services.eventkit.db import is_bad_data
-from services.eventkit.dead_letters import Letter
 from services.eventkit.envelope import event_type_of
 from services.eventkit.records import Message, Poison, RawRecord, read
 from services.eventkit.registry import RegistryUnavailable
@@ -73,21 +72,21 @@ class BatchProjector:
         message = read(record, self._codec)
         reason = "refused" if isinstance(error, DBAPIError) else "rule"
         text = f"{type(error).__name__}: {getattr(error, 'orig', error)}"
-        letter = letters.of_poison(Poison(record, message.id, reason, text, message.envelope))
-        self._commit([], [letter], [record])
-        _report([], [], [letter])
+        poison = Poison(record, message.id, reason, text, message.envelope)
+        self._commit([], [poison], [record])
+        _report([], [], [poison])
 
     def _transaction(self, records: Sequence[RawRecord], started: int) -> None:
         found: list[_Read] = []
-        dead: list[Letter] = []
+        poisons: list[Poison] = []
         for record in records:
             one = self._read(record)
             if isinstance(one, _Read):
                 found.append(one)
             elif isinstance(one, Poison):
-                dead.append(letters.of_poison(one))
-        outcomes = self._commit([one.entry for one in found], dead, records)
-        _report(found, outcomes, dead)
+                poisons.append(one)
+        outcomes = self._commit([one.entry for one in found], poisons, records)
+        _report(found, outcomes, poisons)
         _trace(found, outcomes, started)
 
     def _read(self, record: RawRecord) -> _Read | Poison | None:
@@ -102,9 +101,12 @@ class BatchProjector:
         return entry if isinstance(entry, Poison) else _Read(message, entry)
 
     def _commit(
-        self, entries: Sequence[TimelineEntry], dead: Sequence[Letter], records: Sequence[RawRecord]
+        self,
+        entries: Sequence[TimelineEntry],
+        poisons: Sequence[Poison],
+        records: Sequence[RawRecord],
     ) -> list[str]:
-        batch = store.Batch(entries, dead, _next_offsets(records))
+        batch = store.Batch(entries, poisons, _next_offsets(records))
         with self._engine.begin() as conn:
             return store.write(conn, batch)
 
@@ -124,17 +126,17 @@ def _is_the_records_fault(error: Exception) -> bool:
     return not isinstance(error, (*INFRASTRUCTURE, control.Paused))
 
 
-def _report(found: Sequence[_Read], outcomes: Sequence[str], dead: Sequence[Letter]) -> None:
+def _report(found: Sequence[_Read], outcomes: Sequence[str], poisons: Sequence[Poison]) -> None:
     for one, outcome in zip(found, outcomes, strict=True):
         metrics.EVENTS.labels(one.entry.event_type, one.entry.topic, outcome).inc()
-    for letter in dead:
-        metrics.DEAD_LETTERS.labels(letter.status, letter.reason).inc()
-        record = letter.record
+    for poison in poisons:
+        metrics.DEAD_LETTERS.labels(letters.DEAD, poison.reason).inc()
+        record = poison.record
         _LOG.error(
             "dead letter",
-            reason=letter.reason,
-            error=letter.error,
-            message_id=str(letter.message_id),
+            reason=poison.reason,
+            error=poison.error,
+            message_id=str(poison.id),
             position=f"{record.topic}/{record.partition}/{record.offset}",
         )
     if outcomes:

@@ -1,35 +1,27 @@
-"""Dead letters of the projector: rows only, since without an outbox nothing mirrors them."""
+"""Dead letters of the projector: rows only, since without an outbox nothing mirrors them.
+
+They block no order: the projection copes with what a record put aside would have told.
+"""
 
 from base64 import b64encode
 from typing import Any
 
-from services.eventkit.dead_letters import DEAD, Letter
 from services.eventkit.records import Poison
 
+DEAD = "dead"
+_NO_TENANT = "unknown"
 _ERROR_LENGTH = 2000
 
 
-def of_poison(poison: Poison) -> Letter:
-    """The letter of a record that nobody can read; no order waits for it."""
-    return Letter(
-        message_id=poison.id,
-        record=poison.record,
-        envelope=poison.envelope,
-        key=None,
-        status=DEAD,
-        reason=poison.reason,
-        error=poison.error,
-    )
-
-
-def row(letter: Letter) -> dict[str, Any]:
-    """The row that keeps the record byte for byte."""
-    record = letter.record
+def row(poison: Poison) -> dict[str, Any]:
+    """The row that keeps the record byte for byte, and why it was put aside."""
+    record, envelope = poison.record, poison.envelope
+    error = _text(poison.error)[:_ERROR_LENGTH]
     return {
-        "message_id": letter.message_id,
-        "key": letter.key,
-        "tenant_id": _text(letter.tenant_id),
-        "event_type": _text(letter.envelope.event_type) if letter.envelope else None,
+        "message_id": poison.id,
+        "key": None,
+        "tenant_id": _text(envelope.tenant_id) if envelope else _NO_TENANT,
+        "event_type": _text(envelope.event_type) if envelope else None,
         "topic": record.topic,
         "partition": record.partition,
         "offset": record.offset,
@@ -39,10 +31,10 @@ def row(letter: Letter) -> dict[str, Any]:
             for name, value in record.headers
         ],
         "record_value": record.value,
-        "status": letter.status,
-        "reason": letter.reason,
-        "first_error": _text(letter.error)[:_ERROR_LENGTH],
-        "last_error": _text(letter.error)[:_ERROR_LENGTH],
+        "status": DEAD,
+        "reason": poison.reason,
+        "first_error": error,
+        "last_error": error,
         "attempts": 1,
     }
 

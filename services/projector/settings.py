@@ -28,5 +28,5 @@ class AgentSettings(ApiSettings):
 
     registry_url: str
     batch_size: int = 500
-    gather: float = 0.05
+    gather: float = 0.1
     stalled_after: float = 30.0

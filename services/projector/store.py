@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection
 
 from services.eventkit import db
 from services.eventkit import tables as kit
-from services.eventkit.dead_letters import Letter
+from services.eventkit.records import Poison
 from services.projector import control, letters
 from services.projector.tables import order_timeline, order_view, projection_offsets
 from services.projector.views import OrderView, TimelineEntry, begin, is_repeat_or_older, project
@@ -30,7 +30,7 @@ class Batch:
     """What one batch of records came to. ``positions`` are the next offsets to read."""
 
     entries: Sequence[TimelineEntry]
-    letters: Sequence[Letter]
+    poisons: Sequence[Poison]
     positions: Positions
 
 
@@ -40,14 +40,16 @@ def write(conn: Connection, batch: Batch) -> list[str]:
     Raises `control.Paused` where a replay has stopped the projector.
     """
     control.share(conn)
-    views = _load(conn, batch.entries)
+    stored, lost = _load(conn, batch.entries)
+    views = stored | _refold(conn, {key: stored[key] for key in lost})
     new = _add_timeline(conn, batch.entries)
     outcomes = _project(views, batch.entries, new)
-    db.upsert_rows(conn, order_view, [_row(views[key], _VIEW) for key in sorted(views)])
+    changed = [key for key in sorted(views) if views[key] != stored[key]]
+    db.upsert_rows(conn, order_view, [_row(views[key], _VIEW) for key in changed])
     db.insert_new_rows(
         conn,
         kit.dead_letters,
-        [letters.row(letter) for letter in batch.letters],
+        [letters.row(poison) for poison in batch.poisons],
         kit.dead_letters.c.message_id,
     )
     _advance(conn, batch.positions)
@@ -69,21 +71,26 @@ def _project(
     return outcomes
 
 
-def _load(conn: Connection, entries: Sequence[TimelineEntry]) -> dict[UUID, OrderView]:
-    """Locks the rows of all keys, those that did not exist yet included, and reads them."""
-    first = {entry.order_id: entry for entry in reversed(entries)}
+def _load(
+    conn: Connection, entries: Sequence[TimelineEntry]
+) -> tuple[dict[UUID, OrderView], set[UUID]]:
+    """Locks and reads the row of every key; returns as well the keys that had none.
+
+    Those get an empty row first, since a row that does not exist cannot be locked.
+    """
+    first = {entry.order_id: begin(entry) for entry in reversed(entries)}
     keys = sorted(first)
-    stubs = [_row(begin(first[key]), _NOT_NULL) for key in keys]
-    made = set(db.insert_new_rows(conn, order_view, stubs, order_view.c.order_id))
-    old = [key for key in keys if key not in made]
-    query = sa.select(order_view).where(order_view.c.order_id == _any(old))
+    empty = [_row(first[key], _NOT_NULL) for key in keys]
+    made = set(db.insert_new_rows(conn, order_view, empty, order_view.c.order_id))
+    there = [key for key in keys if key not in made]
+    query = sa.select(order_view).where(order_view.c.order_id == _any(there))
     locked = conn.execute(query.order_by(order_view.c.order_id).with_for_update())
     views = {row["order_id"]: OrderView(**row) for row in locked.mappings()}
-    return views | _refold(conn, {key: begin(first[key]) for key in keys if key in made})
+    return views | {key: first[key] for key in made}, made
 
 
 def _refold(conn: Connection, views: dict[UUID, OrderView]) -> dict[UUID, OrderView]:
-    """New views, or those that were lost while their timeline was not."""
+    """Folds views that were lost while their timeline was not; new ones stay as they are."""
     query = sa.select(order_timeline).where(order_timeline.c.order_id == _any(views))
     for row in conn.execute(query).mappings():
         entry = TimelineEntry(**row)
