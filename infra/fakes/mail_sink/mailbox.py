@@ -2,7 +2,9 @@
 
 import sqlite3
 from dataclasses import dataclass
-from email import message_from_bytes, policy
+from email import message_from_bytes
+from email.header import decode_header, make_header
+from email.message import Message
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -60,16 +62,28 @@ class Mail:
 
 def read_mail(content: bytes, sender: str, recipient: str) -> Mail:
     """Read what the sink shows of a mail; a mail without a text part has an empty text."""
-    message = message_from_bytes(content, policy=policy.default)
-    body = message.get_body(("plain",))
+    # The older parser: a tenth of the time of the newer one, which reads every header's grammar.
+    message = message_from_bytes(content)
     return Mail(
         recipient=recipient,
         sender=sender,
         message_id=_header(message["Message-ID"]),
         order_id=_header(message["X-Order-Id"]),
         subject=_header(message["Subject"]),
-        text=str(body.get_content()) if body else "",
+        text=_text(message),
     )
+
+
+def _header(value: str | None) -> str | None:
+    return None if value is None else str(make_header(decode_header(value))).strip()
+
+
+def _text(message: Message) -> str:
+    for part in message.walk():
+        content = part.get_payload(decode=True)
+        if part.get_content_type() == "text/plain" and isinstance(content, bytes):
+            return content.decode(part.get_content_charset("utf-8"), errors="replace")
+    return ""
 
 
 class Mailbox:
@@ -132,7 +146,3 @@ def _page(
     found = [dict(row) for row in rows]
     next_after = found[-1]["seq"] if len(found) == limit else None
     return {"messages": found, "total": total, "next_after": next_after}
-
-
-def _header(value: Any) -> str | None:
-    return None if value is None else str(value).strip()

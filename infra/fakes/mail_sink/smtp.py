@@ -1,6 +1,7 @@
 """The sink's SMTP side."""
 
 import asyncio
+import logging
 
 import structlog
 from aiosmtpd.smtp import SMTP, Envelope, Session
@@ -12,6 +13,9 @@ ACCEPTED = "250 Message accepted"
 REFUSED = "550 No such mailbox"
 TRY_AGAIN = "451 Try again later"
 MAX_MESSAGE_BYTES = 1_000_000
+
+# aiosmtpd logs each line of each conversation: a lot, and full of addresses.
+logging.getLogger("mail.log").setLevel(logging.WARNING)
 
 _log = structlog.get_logger(__name__)
 
