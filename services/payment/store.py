@@ -29,9 +29,9 @@ class PaymentStore:
 
     def related(
         self,
-        conn: Connection,  # noqa: ARG002
-        events: Sequence[Event],  # noqa: ARG002
-        states: Mapping[str, Payment],  # noqa: ARG002
+        conn: Connection,
+        events: Sequence[Event],
+        states: Mapping[str, Payment],
     ) -> dict[str, Any]:
         """Nothing: a payment stands alone."""
         return {}
@@ -40,7 +40,7 @@ class PaymentStore:
         self,
         conn: Connection,
         states: Mapping[str, Payment],
-        related: Mapping[str, Any],  # noqa: ARG002
+        related: Mapping[str, Any],
     ) -> None:
         """Writes the changed payments in one statement."""
         db.upsert_rows(conn, payments, [asdict(states[key]) for key in sorted(states)])
