@@ -1,0 +1,35 @@
+"""Analytics on a database of its own."""
+
+from collections.abc import Iterator
+
+import pytest
+import sqlalchemy as sa
+from fastapi.testclient import TestClient
+
+from services.analytics.__main__ import SERVICE
+from services.eventkit.http import create_app
+from tests.integration.scratch import Scratch, scratch
+from tests.live_stack import LiveStack
+
+
+@pytest.fixture(scope="package")
+def database(stack: LiveStack) -> Iterator[Scratch]:
+    """One database for all tests of the package."""
+    with scratch(stack, SERVICE) as made:
+        yield made
+
+
+@pytest.fixture
+def analytics(database: Scratch) -> Scratch:
+    """Analytics that has not heard of any order."""
+    with database.db.begin() as conn:
+        conn.execute(sa.text("DELETE FROM order_figures"))
+    return database
+
+
+@pytest.fixture
+def client(analytics: Scratch) -> Iterator[TestClient]:
+    """Analytics' API."""
+    app = create_app("analytics", [SERVICE.routes(analytics.runtime)], {})
+    with TestClient(app) as made:
+        yield made
