@@ -30,7 +30,7 @@ def ensure(
     """Brings every connector to its configuration and waits until all are reading.
 
     ``slots_dsn`` opens any database of the cluster with any account. A second run changes nothing;
-    what has failed is restarted. Says what was done; raises `StackError`.
+    what has failed is restarted, what is paused goes on. Says what was done; raises `StackError`.
     """
     connect = Connect(connect_url.rstrip("/"))
     changed = 0
@@ -76,10 +76,16 @@ def _apply(connect: Connect, config: dict[str, str]) -> bool:
 def _require_reading(connect_url: str, slots_dsn: str) -> None:
     found = problems(connect_url, slots_dsn)
     for service, problem in found.items():
-        if problem.startswith("connector failed"):
-            Connect(connect_url.rstrip("/")).restart_failed(connector(service))
+        _revive(Connect(connect_url.rstrip("/")), connector(service), problem)
     if found:
         raise NotYet("; ".join(f"{name}: {problem}" for name, problem in found.items()))
+
+
+def _revive(connect: Connect, name: str, problem: str) -> None:
+    if problem.startswith("connector failed"):
+        connect.restart_failed(name)
+    if problem in ("connector paused", "connector stopped"):
+        connect.resume(name)
 
 
 def _active_slots(dsn: str) -> set[str]:

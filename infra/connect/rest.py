@@ -9,6 +9,7 @@ import requests
 from infra.local.errors import StackError
 
 _TIMEOUT_S = 10
+_CAUSE = "Caused by: "
 # A worker that is not ready says these: it has not joined its group, or is rebalancing.
 _NOT_YET = (requests.codes.not_found, requests.codes.conflict)
 
@@ -49,7 +50,11 @@ class Connect:
         if not answer.ok:
             return []
         status = answer.json()
-        return [_state(part) for part in (status["connector"], *status["tasks"])]
+        return [state_and_cause(part) for part in (status["connector"], *status["tasks"])]
+
+    def resume(self, name: str) -> None:
+        """Lets a connector go on that a person has paused or stopped."""
+        requests.put(f"{self.url}/connectors/{name}/resume", timeout=_TIMEOUT_S)
 
     def restart_failed(self, name: str) -> None:
         """Restarts what of a connector has failed, and nothing else."""
@@ -60,11 +65,11 @@ class Connect:
         )
 
 
-def _state(part: Mapping[str, str]) -> tuple[str, str]:
-    # The cause is in the trace's last "Caused by"; the first line names only the wrapper.
+def state_and_cause(part: Mapping[str, str]) -> tuple[str, str]:
+    """A connector's or task's state, and the root of its failure: the trace's last cause."""
     lines = part.get("trace", "").splitlines()
-    causes = [line for line in lines if line.startswith("Caused by: ")]
-    return part["state"], (causes or lines or [""])[-1].removeprefix("Caused by: ")
+    errors = lines[:1] + [line.removeprefix(_CAUSE) for line in lines if line.startswith(_CAUSE)]
+    return part["state"], errors[-1] if errors else ""
 
 
 def _message(answer: requests.Response) -> str:

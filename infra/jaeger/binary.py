@@ -61,8 +61,10 @@ def status(cache: Path, environ: Mapping[str, str] = os.environ) -> str:
         said = json.loads(_status_file(cache).read_text())
     except FileNotFoundError:
         return "jaeger is not built yet"
-    if said["failed"] or not _is_locked(cache):
+    if said["failed"]:
         return f"jaeger could not be built: {said['phase']}"
+    if not _is_locked(cache):
+        return f"jaeger was not built: it was stopped while {said['phase']}"
     minutes = (time.time() - said["since"]) / 60
     return f"building jaeger: {said['phase']}, {minutes:.0f} min so far"
 
