@@ -3,6 +3,7 @@
 import os
 import pwd
 import shutil
+import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +42,23 @@ def for_postgres() -> Account | None:
 def can_enter(account: Account, path: Path) -> bool:
     """Whether the account may pass through every folder that leads to ``path``."""
     return all(_may_pass(account, folder) for folder in path.resolve().parents)
+
+
+def can_run(account: Account, program: Path) -> bool:
+    """Whether the program starts when the account runs it."""
+    try:
+        done = subprocess.run(
+            [program, "--version"],
+            check=False,
+            capture_output=True,
+            cwd="/",
+            user=account.uid,
+            group=account.gid,
+            extra_groups=[],
+        )
+    except OSError:
+        return False
+    return done.returncode == 0
 
 
 def _may_pass(account: Account, folder: Path) -> bool:

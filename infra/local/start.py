@@ -12,7 +12,7 @@ from infra.local.parts import Part
 from infra.local.ports import HOST
 from infra.local.ready import Check
 from infra.local.stack import Stack
-from infra.local.supervisor import Supervisor
+from infra.local.supervisor import RecentStates, Supervisor
 from infra.local.waiting import until
 from infra.names import EMITTERS, SERVICES, database, role
 from infra.registry import provision
@@ -32,6 +32,7 @@ class Starter:
         self._stack = stack
         self._supervisor = supervisor
         self._say = say
+        self._recent = RecentStates(supervisor)
         self._checks = ready.bare_checks(stack)
 
     def parts(self, services: bool = True) -> list[Part]:
@@ -67,11 +68,11 @@ class Starter:
         starts: set[int] = set()
 
         def is_ready() -> bool:
-            state = self._supervisor.states()[name]
-            starts.add(state.since)
             why = check()
             self._say(name, why)
-            if why and (state.state == "FATAL" or len(starts) > STARTS_BEFORE_GIVING_UP):
+            if why:
+                starts.add(self._recent.states()[name].since)
+            if len(starts) > STARTS_BEFORE_GIVING_UP:
                 raise StackError(f"{name} keeps ending", _read_log(name))
             return not why
 

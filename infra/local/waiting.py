@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from infra.local.errors import StackError
 
-BETWEEN_LOOKS = 0.2
+BETWEEN_LOOKS = 0.3
 
 
 class NotReady(StackError):
