@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from infra.jaeger import binary
 from infra.local import layout as layouts
 from infra.local import lifecycle, status
 from infra.local.console import console, errors
@@ -36,7 +37,8 @@ def up(
     """
     stack = lifecycle.up(services)
     console.print(f"Order API  {stack.ports.url('order')}/docs")
-    console.print(f"Jaeger     {stack.ports.url('jaeger')}")
+    building = binary.status(stack.layout.cache)
+    console.print(f"Jaeger     {building or stack.ports.url('jaeger')}")
 
 
 @app.command()

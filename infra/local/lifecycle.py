@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psutil
 
+from infra.jaeger import binary
 from infra.local import configuration, leftovers, ports, preflight, ready, supervisor_conf
 from infra.local import layout as layouts
 from infra.local import stack as stacks
@@ -36,8 +37,9 @@ def up(services: bool = True) -> Stack:
     where.create()
     with _alone(where):
         stack, supervisor = _prepare(where)
+        _write_orderctl_env(stack)
         if supervisor.running():
-            if not any(ready.not_ready(stack).values()):
+            if not _missing(stack):
                 console.print(
                     f"The stack is up already at ports {stack.ports.base}+: nothing to do."
                 )
@@ -45,9 +47,15 @@ def up(services: bool = True) -> Stack:
         else:
             _launch(stack, supervisor)
         configuration.write(stack)
-        write_env(where, stack)
         _bring_up(stack, supervisor, services)
     return stack
+
+
+def _missing(stack: Stack) -> list[str]:
+    """What does not do its work, except Jaeger while it is being built."""
+    why = ready.not_ready(stack)
+    building = {"jaeger"} if binary.status(stack.layout.cache) else set()
+    return [name for name in why if why[name] and name not in building]
 
 
 def _prepare(where: Layout) -> tuple[Stack, Supervisor]:
@@ -93,10 +101,9 @@ def _launch(stack: Stack, supervisor: Supervisor) -> None:
     supervisor.launch()
 
 
-def write_env(where: Layout, stack: Stack) -> None:
-    """Write ``orderctl.env``."""
+def _write_orderctl_env(stack: Stack) -> None:
     lines = [f"{name}={value}\n" for name, value in stack.orderctl_environment().items()]
-    write_private(where.orderctl_env, "".join(lines))
+    write_private(stack.layout.orderctl_env, "".join(lines))
 
 
 def _bring_up(stack: Stack, supervisor: Supervisor, services: bool) -> None:

@@ -84,6 +84,10 @@ class Stack:
             "SAGA_KAFKA_BOOTSTRAP": self.ports.address("kafka"),
             "SAGA_REGISTRY_URL": self.registry_url,
             "SAGA_AUDITOR_URL": self.database_url("auditor", ""),
+            # A replay stops and starts the projector by its control tables.
+            "SAGA_PROJECTOR_DATABASE_URL": self.database_url(
+                role("projector"), database("projector")
+            ),
         }
 
 
