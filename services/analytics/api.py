@@ -48,7 +48,7 @@ class OrderFigure(BaseModel):
     payment: str | None = Field(examples=["captured"])
     captured: int | None
     refunded: int | None
-    mails: list[str] = Field(examples=[["order_confirmed"]])
+    mails: list[str] = Field(examples=[["confirmed"]])
 
 
 OrderId = Annotated[UUID, Path(examples=["0b54b3a4-6d0e-4b0a-9f3e-1d2c3b4a5f60"])]

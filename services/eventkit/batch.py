@@ -18,7 +18,7 @@ from services.eventkit import dead_letters, inbox, logs, metrics, tracing
 from services.eventkit import engine as engine_module
 from services.eventkit.codec import EncodingError
 from services.eventkit.db import is_bad_data
-from services.eventkit.dead_letters import DEAD, PARKED, Letter
+from services.eventkit.dead_letters import DEAD, PARKED, Letter, put_aside
 from services.eventkit.decision import DUPLICATE
 from services.eventkit.engine import Behind, Done, Engine, Failed, Outcome, Step
 from services.eventkit.envelope import event_type_of
@@ -111,7 +111,7 @@ class BatchHandler:
                 outcomes = self._engine.execute(conn, steps, now, spans, blocked)
             else:
                 outcomes = [Failed(step, refused) for step in steps]
-            letters = _letters(fresh, outcomes)
+            letters = _letters(fresh, outcomes, now)
             dead_letters.store(conn, self._engine.service, self._engine.codec, letters, now)
         for outcome in outcomes:
             tracing.annotate(outcome.step.context, **{"saga.outcome": _name(outcome)})
@@ -154,36 +154,44 @@ def _first_of_each(messages: Sequence[Message | Poison], new: set[UUID]) -> list
     return fresh
 
 
-def _letters(fresh: Sequence[Message | Poison], outcomes: Sequence[Outcome]) -> list[Letter]:
+def _letters(
+    fresh: Sequence[Message | Poison], outcomes: Sequence[Outcome], now: datetime
+) -> list[Letter]:
     by_id = {outcome.step.event.id: outcome for outcome in outcomes}
     letters = []
     for message in fresh:
         if isinstance(message, Poison):
-            letters.append(_letter(message, None, DEAD, message.reason, message.error))
+            letters.append(_letter(message, DEAD, message.reason, message.error, now))
             continue
         outcome = by_id[message.id]
         if isinstance(outcome, Failed):
             error = outcome.error
             tracing.fail(outcome.step.context, error)
-            text = f"{type(error).__name__}: {error}"
-            letters.append(_letter(message, message.event.key, DEAD, _reason(error), text))
+            text = text_of(error)
+            letters.append(_letter(message, DEAD, reason_of(error), text, now))
         elif isinstance(outcome, Behind):
-            letters.append(
-                _letter(message, message.event.key, PARKED, PARKED, "behind a dead letter")
-            )
+            letters.append(_letter(message, PARKED, PARKED, "behind a dead letter", now))
     return letters
 
 
 def _letter(
-    message: Message | Poison, key: str | None, status: str, reason: str, error: str
+    message: Message | Poison, status: str, reason: str, error: str, now: datetime
 ) -> Letter:
-    return Letter(message.id, message.record, message.envelope, key, status, reason, error)
+    key = message.event.key if isinstance(message, Message) else None
+    return put_aside(message.id, message.record, message.envelope, key, status, reason, error, now)
 
 
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
+    """The short label that a failure is grouped by."""
     if isinstance(error, DBAPIError):
         return "constraint"
     return "encoding" if isinstance(error, EncodingError) else "rule"
+
+
+def text_of(error: Exception) -> str:
+    """What a person is told of a failure; of a database error without the statement."""
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    return f"{type(cause).__name__}: {cause}"
 
 
 def _handled(
@@ -207,7 +215,7 @@ def _handled(
 def _name(outcome: Outcome) -> str:
     if isinstance(outcome, Done):
         return outcome.decision.outcome
-    return f"dead:{_reason(outcome.error)}" if isinstance(outcome, Failed) else PARKED
+    return f"dead:{reason_of(outcome.error)}" if isinstance(outcome, Failed) else PARKED
 
 
 def _report(handled: Iterable[Handled]) -> None:

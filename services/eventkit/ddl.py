@@ -71,6 +71,7 @@ CREATE TABLE jobs (
     priority       integer NOT NULL,
     run_at         timestamptz NOT NULL,
     attempts       integer NOT NULL CHECK (attempts >= 0),
+    redrives       integer NOT NULL DEFAULT 0,
     locked_by      text,
     locked_until   timestamptz,
     tenant_id      text NOT NULL,
@@ -86,8 +87,10 @@ CREATE TABLE jobs (
 CREATE INDEX jobs_due ON jobs (kind, priority, run_at) WHERE status = 'pending';
 CREATE INDEX jobs_leases ON jobs (locked_until) WHERE status = 'running';
 CREATE INDEX jobs_key ON jobs (key);
+CREATE INDEX jobs_ended_badly ON jobs (finished_at) WHERE status IN ('failed', 'dead');
 
 CREATE TABLE dead_letters (
+    seq            bigint GENERATED ALWAYS AS IDENTITY UNIQUE,
     message_id     uuid PRIMARY KEY,
     key            text,
     tenant_id      text NOT NULL,
@@ -98,7 +101,8 @@ CREATE TABLE dead_letters (
     record_key     bytea,
     record_headers jsonb NOT NULL,
     record_value   bytea,
-    status         text NOT NULL CHECK (status IN ('dead', 'parked', 'redriven', 'discarded')),
+    status         text NOT NULL CHECK
+        (status IN ('dead', 'parked', 'quarantined', 'redriven', 'discarded')),
     reason         text NOT NULL,
     first_error    text NOT NULL,
     last_error     text NOT NULL,
@@ -106,8 +110,18 @@ CREATE TABLE dead_letters (
     failed_at      timestamptz NOT NULL DEFAULT now(),
     updated_at     timestamptz NOT NULL DEFAULT now()
 );
-CREATE INDEX dead_letters_open ON dead_letters (key, failed_at)
-    WHERE status IN ('dead', 'parked');
+CREATE INDEX dead_letters_open ON dead_letters (key, seq)
+    WHERE status IN ('dead', 'parked', 'quarantined');
+
+CREATE TABLE decisions (
+    id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    made_at     timestamptz NOT NULL DEFAULT now(),
+    made_by     text NOT NULL CHECK (made_by <> ''),
+    action      text NOT NULL CHECK (action IN ('redrive', 'discard', 'redrive_job')),
+    subject     text NOT NULL,
+    why         text NOT NULL,
+    outcome     text NOT NULL
+);
 
 CREATE PUBLICATION outbox_pub FOR TABLE outbox WITH (publish = 'insert');
 GRANT USAGE ON SCHEMA public TO {relay_role};

@@ -1,49 +1,91 @@
 """Dead letters: records that could not be handled, kept byte for byte, in the batch's transaction.
 
 A letter with a key blocks that key: later records of it are parked behind it, in order, until the
-letter is redriven. A letter without one (bytes that nobody can read) blocks nothing. Each letter is
-mirrored to ``<service>.dlq`` through the outbox.
+letter is redriven or discarded. A letter without one (bytes that nobody can read) blocks nothing.
+Each change of a letter is mirrored to ``<service>.dlq`` through the outbox.
 """
 
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
-from sqlalchemy.engine import Connection
+from sqlalchemy.engine import Connection, RowMapping
 
 from services.eventkit import db, outbox, tables
 from services.eventkit.codec import Codec
-from services.eventkit.envelope import Envelope
+from services.eventkit.envelope import Envelope, InvalidEnvelope
 from services.eventkit.ids import derived
 from services.eventkit.outbox import OutboxRow
 from services.eventkit.records import RawRecord
 
-DEAD, PARKED = "dead", "parked"
+DEAD, PARKED, QUARANTINED = "dead", "parked", "quarantined"
+REDRIVEN, DISCARDED = "redriven", "discarded"
+OPEN = (DEAD, PARKED, QUARANTINED)
 NO_TENANT = "unknown"
 _ERROR_LENGTH = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A record put aside. ``key`` is None where it blocks nothing; ``status`` dead or parked."""
+    """A record put aside. ``key`` is None where it blocks nothing; ``attempts`` counts its tries.
+
+    ``reason`` is a short label to group by; the errors are texts for people.
+    """
 
     message_id: UUID
     record: RawRecord
-    envelope: Envelope | None
     key: str | None
+    tenant_id: str
+    event_type: str | None
     status: str
     reason: str
-    error: str
+    first_error: str
+    last_error: str
+    attempts: int
+    failed_at: datetime
 
-    @property
-    def tenant_id(self) -> str:
-        """The tenant, as far as the record tells."""
-        return self.envelope.tenant_id if self.envelope else NO_TENANT
+    def failed_again(self, reason: str, error: str, limit: int) -> "Letter":
+        """After one more failure: the same letter, quarantined once it has failed too often."""
+        attempts = self.attempts + 1
+        return replace(
+            self,
+            status=QUARANTINED if attempts > limit else DEAD,
+            reason=reason,
+            first_error=self.first_error if self.attempts else error[:_ERROR_LENGTH],
+            last_error=error[:_ERROR_LENGTH],
+            attempts=attempts,
+        )
+
+
+def put_aside(
+    message_id: UUID,
+    record: RawRecord,
+    envelope: Envelope | None,
+    key: str | None,
+    status: str,
+    reason: str,
+    error: str,
+    now: datetime,
+) -> Letter:
+    """A new letter."""
+    return Letter(
+        message_id=message_id,
+        record=record,
+        key=key,
+        tenant_id=envelope.tenant_id if envelope else NO_TENANT,
+        event_type=envelope.event_type if envelope else None,
+        status=status,
+        reason=reason,
+        first_error=error[:_ERROR_LENGTH],
+        last_error=error[:_ERROR_LENGTH],
+        attempts=1 if status == DEAD else 0,
+        failed_at=now,
+    )
 
 
 def blocked_keys(conn: Connection, keys: Collection[str]) -> set[str]:
@@ -59,20 +101,70 @@ def blocked_keys(conn: Connection, keys: Collection[str]) -> set[str]:
 def store(
     conn: Connection, service: str, codec: Codec, letters: Sequence[Letter], now: datetime
 ) -> None:
-    """Writes the letters, marks their inbox rows, and mirrors the dead ones to the dlq topic."""
+    """Writes new letters, marks their inbox rows, and mirrors the dead ones to the dlq topic."""
     if not letters:
         return
     db.insert_rows(conn, tables.dead_letters, [_row(letter) for letter in letters])
     for status in (DEAD, PARKED):
         ids = [letter.message_id for letter in letters if letter.status == status]
         if ids:
-            conn.execute(
-                sa.update(tables.inbox)
-                .where(tables.inbox.c.message_id.in_(ids))
-                .values(status=status)
-            )
+            _mark_inbox(conn, ids, status)
     dead = [letter for letter in letters if letter.status == DEAD]
-    outbox.add(conn, [_mirror(service, codec, letter, now) for letter in dead])
+    mirror(conn, service, codec, dead, now)
+
+
+def change(
+    conn: Connection, service: str, codec: Codec, letters: Sequence[Letter], now: datetime
+) -> None:
+    """Writes what became of letters; one that ended, as redriven or discarded, blocks no more."""
+    for letter in letters:
+        table = tables.dead_letters
+        conn.execute(
+            sa.update(table)
+            .where(table.c.message_id == letter.message_id)
+            .values(
+                key=letter.key,
+                status=letter.status,
+                reason=letter.reason,
+                first_error=letter.first_error,
+                last_error=letter.last_error,
+                attempts=letter.attempts,
+                updated_at=now,
+            )
+        )
+        inbox_status = {PARKED: PARKED, DEAD: DEAD, QUARANTINED: DEAD}.get(letter.status, "done")
+        _mark_inbox(conn, [letter.message_id], inbox_status, letter.key)
+    ended_or_failed = [letter for letter in letters if letter.status != PARKED]
+    mirror(conn, service, codec, ended_or_failed, now)
+
+
+def mirror(
+    conn: Connection, service: str, codec: Codec, letters: Sequence[Letter], now: datetime
+) -> None:
+    """Says on the dlq topic what became of letters; the rows are the caller's."""
+    outbox.add(conn, [_mirror(service, codec, letter, now) for letter in letters])
+
+
+def letter_of(row: RowMapping) -> Letter:
+    """A stored letter, its record as it was read."""
+    headers = [
+        (name, None if value is None else b64decode(value)) for name, value in row["record_headers"]
+    ]
+    record = RawRecord(
+        row["topic"],
+        row["partition"],
+        row["offset"],
+        row["record_key"],
+        row["record_value"],
+        headers,
+    )
+    names = Letter.__dataclass_fields__.keys() - {"record"}
+    return Letter(record=record, **{name: row[name] for name in names})
+
+
+def _mark_inbox(conn: Connection, ids: Sequence[UUID], status: str, key: str | None = None) -> None:
+    values = {"status": status} | ({"key": key} if key else {})
+    conn.execute(sa.update(tables.inbox).where(tables.inbox.c.message_id.in_(ids)).values(values))
 
 
 def _row(letter: Letter) -> dict[str, Any]:
@@ -81,7 +173,7 @@ def _row(letter: Letter) -> dict[str, Any]:
         "message_id": letter.message_id,
         "key": letter.key,
         "tenant_id": letter.tenant_id,
-        "event_type": letter.envelope.event_type if letter.envelope else None,
+        "event_type": letter.event_type,
         "topic": record.topic,
         "partition": record.partition,
         "offset": record.offset,
@@ -93,42 +185,44 @@ def _row(letter: Letter) -> dict[str, Any]:
         "record_value": record.value,
         "status": letter.status,
         "reason": letter.reason,
-        "first_error": letter.error[:_ERROR_LENGTH],
-        "last_error": letter.error[:_ERROR_LENGTH],
-        "attempts": 1 if letter.status == DEAD else 0,
+        "first_error": letter.first_error,
+        "last_error": letter.last_error,
+        "attempts": letter.attempts,
+        "failed_at": letter.failed_at,
     }
 
 
 def _mirror(service: str, codec: Codec, letter: Letter, now: datetime) -> OutboxRow:
-    record, cause = letter.record, letter.envelope
-    subject = letter.key or str(letter.message_id)
-    payload = codec.encode(
-        "DeadLetter",
-        {
-            "service": service,
-            "message_id": str(letter.message_id),
-            "tenant_id": letter.tenant_id,
-            "topic": record.topic,
-            "partition": record.partition,
-            "offset": record.offset,
-            "key": record.key,
-            "headers": [{"name": name, "value": value} for name, value in record.headers],
-            "value": record.value,
-            "reason": letter.reason,
-            "first_error": letter.error[:_ERROR_LENGTH],
-            "last_error": letter.error[:_ERROR_LENGTH],
-            "attempts": 1,
-            "failed_at": now,
-            "updated_at": now,
-            "status": letter.status,
-        },
-    )
+    record = letter.record
+    try:
+        cause = Envelope.from_headers(record.headers)
+    except InvalidEnvelope:
+        cause = None
+    fields = {
+        "service": service,
+        "message_id": str(letter.message_id),
+        "tenant_id": letter.tenant_id,
+        "topic": record.topic,
+        "partition": record.partition,
+        "offset": record.offset,
+        "key": record.key,
+        "headers": [{"name": name, "value": value} for name, value in record.headers],
+        "value": record.value,
+        "reason": letter.reason,
+        "first_error": letter.first_error,
+        "last_error": letter.last_error,
+        "attempts": letter.attempts,
+        "failed_at": letter.failed_at,
+        "updated_at": now,
+        "status": letter.status,
+    }
+    state = f"dead-letter:{letter.status}"
     envelope = Envelope(
-        message_id=derived(service, letter.message_id, "dead-letter"),
+        message_id=derived(service, letter.message_id, state, letter.attempts),
         event_type="DeadLetter",
         source=f"/services/{service}",
         time=now,
-        subject=subject,
+        subject=letter.key or str(letter.message_id),
         correlation_id=cause.correlation_id if cause else str(letter.message_id),
         causation_id=str(letter.message_id),
         sequence=0,
@@ -137,4 +231,4 @@ def _mirror(service: str, codec: Codec, letter: Letter, now: datetime) -> Outbox
         actor_id=f"/services/{service}",
         traceparent=cause.traceparent if cause else None,
     )
-    return OutboxRow(envelope, f"{service}.dlq", payload)
+    return OutboxRow(envelope, f"{service}.dlq", codec.encode("DeadLetter", fields))

@@ -34,6 +34,7 @@ class JobRow:
     correlation_id: str
     causation_id: str | None
     traceparent: str | None
+    redrives: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +187,30 @@ def end(conn: Connection, job: Claimed, worker: str, status: str, error: str | N
         locked_by=None,
         locked_until=None,
     )
+
+
+def redrive(conn: Connection, job_id: UUID, now: datetime) -> JobRow | None:
+    """Starts a dead or failed job over; None where there is no such job.
+
+    Its result is then a new one: the count of redrives is part of the result's id.
+    """
+    row = (
+        conn.execute(
+            sa.update(JOBS)
+            .where(JOBS.c.job_id == job_id, JOBS.c.status.in_(("dead", "failed")))
+            .values(
+                status="pending",
+                run_at=now,
+                attempts=0,
+                finished_at=None,
+                redrives=JOBS.c.redrives + 1,
+            )
+            .returning(*[JOBS.c[name] for name in JobRow.__dataclass_fields__])
+        )
+        .mappings()
+        .one_or_none()
+    )
+    return JobRow(**row) if row else None
 
 
 def release_all(conn: Connection, worker: str) -> int:

@@ -1,6 +1,6 @@
 """The counters that all services share. Labels are names of types, never ids or tenants."""
 
-from prometheus_client import Counter, Histogram
+from prometheus_client import Counter, Gauge, Histogram
 
 EVENTS = Counter(
     "saga_events_handled_total",
@@ -29,4 +29,7 @@ DEAD_LETTERS = Counter(
     ["status", "reason"],
 )
 JOBS = Counter("saga_job_runs_total", "Job attempts, by kind and result", ["kind", "result"])
+BREAKER_OPEN = Gauge(
+    "saga_breaker_open", "1 while a remote is not asked because it kept failing", ["remote"]
+)
 JOB_SECONDS = Histogram("saga_job_seconds", "Time of a job's outside call", ["kind"])

@@ -17,7 +17,7 @@ from sqlalchemy.engine import Connection
 from tenacity import retry, retry_if_exception_type, wait_random_exponential
 
 from services.eventkit import engine as engine_module
-from services.eventkit import logs, tracing
+from services.eventkit import logs, operations, tracing
 from services.eventkit.batch import BatchHandler
 from services.eventkit.codec import Codec, SchemaMismatch
 from services.eventkit.consumer import BatchConsumer
@@ -135,7 +135,8 @@ class _Process:
 
     def run(self) -> None:
         with_api = "api" in self.settings.roles
-        routers = [self.service.routes(self.runtime)] if with_api else []
+        own = [self.service.routes(self.runtime)] if with_api else []
+        routers = [*own, operations.routes(self.db, self.runtime.engine)]
         self.checks["start"] = lambda: None if self.started else "still waiting for the registry"
         app = create_app(f"{self.service.name} service", routers, self.checks)
         config = uvicorn.Config(

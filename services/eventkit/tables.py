@@ -56,6 +56,7 @@ jobs = sa.Table(
     sa.Column("priority", sa.Integer, nullable=False),
     sa.Column("run_at", _Time, nullable=False),
     sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("redrives", sa.Integer, server_default="0"),
     sa.Column("locked_by", sa.Text),
     sa.Column("locked_until", _Time),
     sa.Column("tenant_id", sa.Text, nullable=False),
@@ -71,6 +72,7 @@ jobs = sa.Table(
 dead_letters = sa.Table(
     "dead_letters",
     metadata,
+    sa.Column("seq", sa.BigInteger, sa.Identity(always=True)),
     sa.Column("message_id", sa.Uuid, primary_key=True),
     sa.Column("key", sa.Text),
     sa.Column("tenant_id", sa.Text, nullable=False),
@@ -88,4 +90,16 @@ dead_letters = sa.Table(
     sa.Column("attempts", sa.Integer, nullable=False),
     sa.Column("failed_at", _Time, server_default=sa.func.now()),
     sa.Column("updated_at", _Time, server_default=sa.func.now()),
+)
+
+decisions = sa.Table(
+    "decisions",
+    metadata,
+    sa.Column("id", sa.BigInteger, sa.Identity(always=True), primary_key=True),
+    sa.Column("made_at", _Time, server_default=sa.func.now()),
+    sa.Column("made_by", sa.Text, nullable=False),
+    sa.Column("action", sa.Text, nullable=False),
+    sa.Column("subject", sa.Text, nullable=False),
+    sa.Column("why", sa.Text, nullable=False),
+    sa.Column("outcome", sa.Text, nullable=False),
 )

@@ -1,6 +1,7 @@
 """The worker: claims due jobs, makes their outside calls, and hands the results to the rules."""
 
 import contextlib
+import json
 import os
 import random
 import socket
@@ -15,17 +16,23 @@ from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
+from circuitbreaker import CircuitBreaker
 from opentelemetry.trace import SpanKind
 from sqlalchemy.exc import SQLAlchemyError
 
+from services.eventkit import dead_letters, jobs, logs, metrics, tracing
 from services.eventkit import engine as engine_module
-from services.eventkit import jobs, logs, metrics, tracing
+from services.eventkit.batch import text_of
+from services.eventkit.dead_letters import DEAD, Letter
 from services.eventkit.decision import Event
-from services.eventkit.engine import Engine, Failed, Step
+from services.eventkit.engine import Done, Engine, Failed, Step
 from services.eventkit.ids import derived
 from services.eventkit.jobs import Claimed, JobContext, JobKind, Postpone, Refused, RetryLater
+from services.eventkit.records import RawRecord
 
 LOG = logs.logger("worker")
+_BREAKER_FAILURES = 10
+_BREAKER_SECONDS = 3
 
 
 class LostLease(Exception):
@@ -54,7 +61,9 @@ class Worker:
         for kind in self.kinds:
             remotes[kind.remote].append(kind)
         self._pools = {
-            name: _Pool(kinds, ThreadPoolExecutor(self.slots, thread_name_prefix=f"job-{name}"))
+            name: _Pool(
+                name, kinds, ThreadPoolExecutor(self.slots, thread_name_prefix=f"job-{name}")
+            )
             for name, kinds in remotes.items()
         }
 
@@ -78,7 +87,7 @@ class Worker:
             jobs.release_all(conn, self.name)
 
     def _take(self, pool: "_Pool") -> int:
-        free = self.slots - pool.busy
+        free = pool.free(self.slots)
         if free <= 0:
             return 0
         with self.db.begin() as conn:
@@ -106,7 +115,7 @@ class Worker:
         with tracing.span(f"job {kind.name}", SpanKind.INTERNAL, parent, attributes):
             started = time.monotonic()
             try:
-                data = _call(kind, job)
+                data = self._pools[kind.remote].call(kind, job)
             except Refused as error:
                 self._complete(job, "failed", {"reason": str(error)})
             except Postpone as error:
@@ -147,39 +156,70 @@ class Worker:
         """Runs the rule for the result and ends the job, in one transaction."""
         step = _result_step(self.engine.service, job, status, data)
         spans = tracing.SpanBatch()
+        now = datetime.now(UTC)
         with self.db.begin() as conn:
             engine_module.lock_keys(conn, [job.row.key])
-            outcomes = self.engine.execute(conn, [step], datetime.now(UTC), spans)
-            for outcome in outcomes:
-                if isinstance(outcome, Failed):
-                    raise outcome.error
+            (outcome,) = self.engine.execute(conn, [step], now, spans)
+            if isinstance(outcome, Failed):
+                # The rule is at fault, not the remote: a person has to look.
+                status, error = DEAD, text_of(outcome.error)
             if not jobs.end(conn, job, self.name, status, error or data.get("reason")):
                 raise LostLease
+            if status == DEAD:
+                letter = _letter(self.engine.service, job, error or "", now)
+                dead_letters.mirror(conn, self.engine.service, self.engine.codec, [letter], now)
         spans.finish()
-        engine_module.count(outcomes)
+        engine_module.count([outcome])
         metrics.JOBS.labels(job.row.kind, status).inc()
-        decision = getattr(outcomes[0], "decision", None)
-        LOG.info("job done", status=status, outcome=decision and decision.outcome, **_fields(job))
-        if engine_module.planned_jobs(outcomes):
+        named = outcome.decision.outcome if isinstance(outcome, Done) else "dead:rule"
+        log = LOG.error if status == DEAD else LOG.info
+        log("job done", status=status, outcome=named, error=error, **_fields(job))
+        if engine_module.planned_jobs([outcome]):
             self.wake.set()
 
 
 class _Pool:
-    """The bulkhead of one remote: its threads, and how many of them are busy."""
+    """The bulkhead of one remote: its threads, how many are busy, and its circuit breaker.
 
-    def __init__(self, kinds: Sequence[JobKind], executor: ThreadPoolExecutor) -> None:
+    An open breaker claims nothing, so the jobs wait without using attempts; half open it claims
+    one, and its result decides.
+    """
+
+    def __init__(self, remote: str, kinds: Sequence[JobKind], executor: ThreadPoolExecutor) -> None:
+        self.remote = remote
         self.kinds = kinds
         self.executor = executor
-        self.busy = 0
+        self._busy = 0
         self._lock = threading.Lock()
+        self._breaker = CircuitBreaker(
+            failure_threshold=_BREAKER_FAILURES,
+            recovery_timeout=_BREAKER_SECONDS,
+            expected_exception=lambda kind, _: not issubclass(kind, Refused),
+            name=remote,
+        )
+
+    def free(self, slots: int) -> int:
+        """How many more jobs may be claimed now."""
+        state = self._breaker.state
+        metrics.BREAKER_OPEN.labels(self.remote).set(state != "closed")
+        if state == "open":
+            return 0
+        return (1 if state == "half_open" else slots) - self._busy
+
+    def call(self, kind: JobKind, job: Claimed) -> Mapping[str, Any]:
+        """Makes the outside call, and lets the breaker see how it ends."""
+        if kind.call is None:
+            return {}
+        with self._breaker:
+            return kind.call(JobContext(job.row.key, job.row.args, job.attempt, job.row.tenant_id))
 
     def enter(self) -> None:
         with self._lock:
-            self.busy += 1
+            self._busy += 1
 
     def leave(self) -> None:
         with self._lock:
-            self.busy -= 1
+            self._busy -= 1
 
 
 def backoff(kind: JobKind, attempt: int) -> float:
@@ -188,17 +228,11 @@ def backoff(kind: JobKind, attempt: int) -> float:
     return random.uniform(ceiling / 20, ceiling)
 
 
-def _call(kind: JobKind, job: Claimed) -> Mapping[str, Any]:
-    if kind.call is None:
-        return {}
-    return kind.call(JobContext(job.row.key, job.row.args, job.attempt, job.row.tenant_id))
-
-
 def _result_step(service: str, job: Claimed, status: str, data: Mapping[str, Any]) -> Step:
     row = job.row
     suffix = "succeeded" if status == "succeeded" else "failed"
     event = Event(
-        id=derived(service, row.job_id, "result"),
+        id=derived(service, row.job_id, "result", row.redrives),
         type=f"{row.kind}.{suffix}",
         key=row.key,
         data=data,
@@ -209,6 +243,26 @@ def _result_step(service: str, job: Claimed, status: str, data: Mapping[str, Any
         source="job",
     )
     return Step(event, UUID(row.causation_id) if row.causation_id else None, tracing.current())
+
+
+def _letter(service: str, job: Claimed, error: str, now: datetime) -> Letter:
+    """A dead job as a letter on the dlq topic; the row to redrive is the job itself."""
+    row = job.row
+    args = json.dumps(dict(row.args)).encode()
+    record = RawRecord(f"{service}.jobs", 0, row.redrives, row.key.encode(), args, [])
+    return Letter(
+        message_id=row.job_id,
+        record=record,
+        key=row.key,
+        tenant_id=row.tenant_id,
+        event_type=row.kind,
+        status=DEAD,
+        reason="job",
+        first_error=error,
+        last_error=error,
+        attempts=job.attempt,
+        failed_at=now,
+    )
 
 
 def _fields(job: Claimed) -> dict[str, Any]:

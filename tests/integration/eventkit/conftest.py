@@ -32,6 +32,6 @@ def scratch(stack: LiveStack) -> Iterator[sa.Engine]:
 def database(scratch: sa.Engine) -> sa.Engine:
     """The database, empty. The outbox refuses TRUNCATE, as it should, so rows are deleted."""
     with scratch.begin() as conn:
-        for table in ("keys", "inbox", "outbox", "jobs", "dead_letters", "counters"):
+        for table in ("keys", "inbox", "outbox", "jobs", "dead_letters", "decisions", "counters"):
             conn.exec_driver_sql(f"DELETE FROM {table}")
     return scratch

@@ -19,7 +19,7 @@ CONFIRMED: list[Step] = [
     ("StockReserved", 1, {"amount": 4200, "currency": "EUR"}, 1),
     ("PaymentCaptured", 1, PAID, 2),
     ("OrderConfirmed", 2, SALE, 3),
-    ("EmailSent", 1, {"kind": "order_confirmed"}, 4),
+    ("EmailSent", 1, {"kind": "confirmed"}, 4),
 ]
 REFUNDED_AT_LAST: list[Step] = [
     ("OrderPlaced", 1, SALE, 0),
@@ -35,8 +35,8 @@ RELEASED: list[Step] = [
     ("StockReleased", 2, {"lines": []}, 2),
     ("PaymentDeclined", 1, {**PAID, "reason": "refused"}, 2),
     ("OrderCancelled", 2, {**SALE, "reason": "payment_declined"}, 3),
-    ("EmailSent", 1, {"kind": "order_cancelled"}, 4),
-    ("EmailFailed", 2, {"kind": "other", "reason": "no_contact"}, 5),
+    ("EmailSent", 1, {"kind": "cancelled"}, 4),
+    ("EmailFailed", 2, {"kind": "other", "reason": "unknown_contact"}, 5),
 ]
 
 
@@ -69,7 +69,7 @@ def test_a_confirmed_order_carries_what_each_service_said() -> None:
     row = after(CONFIRMED)
     assert (row.status, row.reservation, row.payment) == ("confirmed", "reserved", "captured")
     assert (row.total, row.captured, row.refunded) == (4200, 4200, None)
-    assert row.mails == ("order_confirmed",)
+    assert row.mails == ("confirmed",)
     assert (row.placed_at, row.ended_at) == (T0, T0 + timedelta(seconds=3))
 
 
@@ -77,6 +77,7 @@ def test_an_order_that_needed_attention_is_cancelled_again_after_its_refund() ->
     row = after(REFUNDED_AT_LAST)
     assert (row.status, row.reason, row.payment) == ("cancelled", "customer_request", "refunded")
     assert (row.captured, row.refunded) == (4200, 4200)
+    assert row.ended_at == T0 + timedelta(seconds=2)
 
 
 def test_an_older_event_fills_gaps_and_overwrites_nothing() -> None:

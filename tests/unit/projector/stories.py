@@ -27,13 +27,13 @@ CONFIRMED: list[Step] = [
     ("StockReserved", 1, RESERVED),
     ("PaymentCaptured", 1, PAID),
     ("OrderConfirmed", 2, CLOSED),
-    ("EmailSent", 1, {"kind": "order_confirmed"}),
+    ("EmailSent", 1, {"kind": "confirmed"}),
 ]
 OUT_OF_STOCK: list[Step] = [
     ("OrderPlaced", 1, PLACED),
     ("StockRejected", 1, {"short": [{"sku": "CUP", "wanted": 2, "available": 1}]}),
     ("OrderCancelled", 2, {**CLOSED, "reason": "out_of_stock"}),
-    ("EmailFailed", 1, {"kind": "order_cancelled", "reason": "no_contact"}),
+    ("EmailFailed", 1, {"kind": "cancelled", "reason": "unknown_contact"}),
 ]
 DECLINED: list[Step] = [
     ("OrderPlaced", 1, PLACED),
@@ -41,7 +41,7 @@ DECLINED: list[Step] = [
     ("PaymentDeclined", 1, {**PAID, "reason": "insufficient_funds"}),
     ("OrderCancelled", 2, {**CLOSED, "reason": "payment_declined"}),
     ("StockReleased", 2, {"lines": [{"sku": "CUP", "quantity": 2}]}),
-    ("EmailSent", 1, {"kind": "order_cancelled"}),
+    ("EmailSent", 1, {"kind": "cancelled"}),
 ]
 REFUND_IN_TROUBLE: list[Step] = [
     ("OrderPlaced", 1, PLACED),

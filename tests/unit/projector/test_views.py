@@ -65,7 +65,7 @@ def test_a_confirmed_order_in_full() -> None:
         "captured",
         1500,
     )
-    assert (view.message_kind, view.message_status) == ("order_confirmed", "sent")
+    assert (view.message_kind, view.message_status) == ("confirmed", "sent")
     assert view.placed_at == view.began_at == stories.BEGAN
     assert view.ended_at is not None
     assert view.ended_at < view.updated_at  # the mail comes after the ending
