@@ -8,6 +8,7 @@ is started here without a worker.
 """
 
 import logging
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
@@ -52,8 +53,7 @@ class Agent:
         batch_size: int,
         gather: float,
     ) -> None:
-        for noisy in ("faust", "mode", "aiokafka"):
-            logging.getLogger(noisy).setLevel(logging.WARNING)
+        _quieten()
         self._app = _App(
             group,
             broker=f"kafka://{bootstrap}",
@@ -104,6 +104,28 @@ class Agent:
         return frozenset(
             (place.topic, place.partition) for place in self._app.consumer.assignment()
         )
+
+
+class _Seldom(logging.Filter):
+    """Passes one line in ten seconds: aiokafka tells of an absent broker ten times a second."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._next = float("-inf")
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        now = time.monotonic()
+        if now < self._next:
+            return False
+        self._next = now + 10.0
+        return True
+
+
+def _quieten() -> None:
+    for name in ("faust", "mode", "aiokafka", __name__):
+        logging.getLogger(name).setLevel(logging.WARNING)
+    for name in ("", ".cluster", ".conn", ".consumer.fetcher", ".consumer.group_coordinator"):
+        logging.getLogger(f"aiokafka{name}").addFilter(_Seldom())
 
 
 def _record(message: Any) -> RawRecord:

@@ -120,13 +120,16 @@ class _Process:
         loop = asyncio.get_running_loop()
         started = loop.create_task(agent.start())
         await _first(stopped, started)
-        ending = Ending.STOPPED
-        if started.done():
-            started.result()
+        if not started.done():
+            ending = Ending.STOPPED
+        elif started.exception():
+            _LOG.error("the agent could not start", error=repr(started.exception()))
+            ending = Ending.FAILED
+        else:
             ending = await self._until_ended(agent, stopped)
         self._vitals.waiting = ending.value
-        with suppress(TimeoutError):
-            await asyncio.wait_for(agent.stop(), _STOP_WITHIN)
+        # Not wait_for: it would wait on where Faust does not take a cancellation.
+        await asyncio.wait([loop.create_task(agent.stop())], timeout=_STOP_WITHIN)
         return ending
 
     async def _until_ended(self, agent: Agent, stopped: "asyncio.Task[Any]") -> Ending:
