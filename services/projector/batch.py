@@ -19,7 +19,6 @@ from services.eventkit.registry import RegistryUnavailable
 from services.projector import control, letters, store, timeline
 from services.projector.views import TimelineEntry
 
-GROUP = "projector"
 INFRASTRUCTURE = (SQLAlchemyError, RegistryUnavailable, OSError)
 SKIPPED = "skipped"
 
@@ -38,9 +37,10 @@ class _Read:
 class BatchProjector:
     """Projects batches of raw records into the read model."""
 
-    def __init__(self, engine: sa.Engine, codec: Codec) -> None:
+    def __init__(self, engine: sa.Engine, codec: Codec, group: str) -> None:
         self._engine = engine
         self._codec = codec
+        self._group = group
 
     def handle(self, records: Sequence[RawRecord]) -> None:
         """Projects the records and stores the next offsets; both or neither are committed.
@@ -87,7 +87,7 @@ class BatchProjector:
                 poisons.append(one)
         outcomes = self._commit([one.entry for one in found], poisons, records)
         _report(found, outcomes, poisons)
-        _trace(found, outcomes, started)
+        _trace(found, outcomes, started, self._group)
 
     def _read(self, record: RawRecord) -> _Read | Poison | None:
         event_type = event_type_of(record.headers)
@@ -143,7 +143,7 @@ def _report(found: Sequence[_Read], outcomes: Sequence[str], poisons: Sequence[P
         _LOG.info("projected", events=len(outcomes), **Tally(outcomes))
 
 
-def _trace(found: Sequence[_Read], outcomes: Sequence[str], started: int) -> None:
+def _trace(found: Sequence[_Read], outcomes: Sequence[str], started: int, group: str) -> None:
     """One span a new event, in its saga's trace; a replay adds none to the old traces."""
     for one, outcome in zip(found, outcomes, strict=True):
         if outcome == store.REPEAT:
@@ -161,7 +161,7 @@ def _trace(found: Sequence[_Read], outcomes: Sequence[str], started: int) -> Non
                 "messaging.destination.partition.id": str(record.partition),
                 "messaging.kafka.offset": record.offset,
                 "messaging.kafka.message.key": str(one.entry.order_id),
-                "messaging.consumer.group.name": GROUP,
+                "messaging.consumer.group.name": group,
                 "messaging.message.id": str(one.message.id),
                 "saga.event_type": one.entry.event_type,
                 "saga.outcome": outcome,

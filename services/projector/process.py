@@ -27,8 +27,8 @@ from services.eventkit.schemas import Schemas
 from services.eventkit.settings import load
 from services.projector import control, lag, positions
 from services.projector.agent import Agent
-from services.projector.batch import GROUP, INFRASTRUCTURE, BatchProjector
-from services.projector.settings import TOPICS, AgentSettings
+from services.projector.batch import INFRASTRUCTURE, BatchProjector
+from services.projector.settings import AgentSettings
 from services.projector.watchdog import Vitals, Watchdog
 
 _LOG = logs.logger("projector")
@@ -65,7 +65,7 @@ class _Process:
         self._settings = settings
         self._engine = make_engine(settings.database_url, pool_size=4, name="projector")
         self._codec = Codec(Schemas.load(), settings.registry_url)
-        self._projector = BatchProjector(self._engine, self._codec)
+        self._projector = BatchProjector(self._engine, self._codec, settings.group)
         self._admin = positions.admin_client(settings.kafka_bootstrap)
         self._vitals = Vitals()
         self._stop = asyncio.Event()
@@ -105,14 +105,14 @@ class _Process:
         if pause:
             raise control.Paused(f"paused by {pause.by} until {pause.until:%H:%M:%S}")
         self._codec.start()
-        positions.places_of(self._admin, TOPICS)
+        positions.places_of(self._admin, self._settings.topics)
 
     async def _project(self, stopped: "asyncio.Task[Any]") -> Ending:
         settings = self._settings
         agent = Agent(
             settings.kafka_bootstrap,
-            GROUP,
-            TOPICS,
+            settings.group,
+            settings.topics,
             self._write,
             settings.batch_size,
             settings.gather,
@@ -138,7 +138,7 @@ class _Process:
         Watchdog(self._vitals, self._behind, self._settings.stalled_after).start()
         looking = loop.create_task(self._look(agent))
         dead = loop.create_task(agent.until_dead())
-        _LOG.info("started", topics=list(TOPICS))
+        _LOG.info("started", topics=list(self._settings.topics))
         await _first(stopped, looking, dead)
         if stopped.done():
             return Ending.STOPPED
@@ -185,7 +185,7 @@ class _Process:
         await asyncio.sleep(delay)
 
     def _behind(self) -> Sequence[lag.PartitionLag]:
-        return lag.behind(self._engine, self._admin, TOPICS)
+        return lag.behind(self._engine, self._admin, self._settings.topics)
 
     def _serve_health(self) -> None:
         def working() -> str | None:

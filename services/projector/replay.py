@@ -16,7 +16,6 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Engine
 
 from services.projector import control, group
-from services.projector.batch import GROUP
 from services.projector.positions import (
     EARLIEST,
     LATEST,
@@ -26,6 +25,7 @@ from services.projector.positions import (
     places_of,
     stored_offsets,
 )
+from services.projector.settings import GROUP
 from services.projector.tables import projection_offsets
 
 _LEASE = timedelta(seconds=20)
@@ -135,9 +135,9 @@ class Progress:
 class Replayer:
     """Plans and runs replays of the projector.
 
-    ``engine`` must be allowed to write the projector's database. Times are in seconds:
-    ``leave_within`` is how long the agents may take to leave their group, ``stalled_after`` how
-    long nothing may move before a replay gives up waiting.
+    ``engine`` must be allowed to write the projector's database; ``name`` is its group. Times are
+    in seconds: ``leave_within`` is how long the agents may take to leave their group,
+    ``stalled_after`` how long nothing may move before a replay gives up waiting.
     """
 
     def __init__(
@@ -145,11 +145,13 @@ class Replayer:
         engine: Engine,
         bootstrap: str,
         *,
+        name: str = GROUP,
         leave_within: float = 60.0,
         stalled_after: float = 60.0,
     ) -> None:
         self._engine = engine
         self._admin = admin_client(bootstrap)
+        self._group = name
         self._leave_within = leave_within
         self._stalled_after = stalled_after
         self._name = f"replay {os.getpid()} on {socket.gethostname()}"
@@ -195,17 +197,17 @@ class Replayer:
         while True:
             if not control.take(self._engine, self._name, _LEASE):
                 raise ReplayFailed("the pause was lost to another replay; nothing was moved")
-            members = group.members(self._admin, GROUP)
+            members = group.members(self._admin, self._group)
             if not members:
                 step("moving")
-                refused = group.move(self._admin, GROUP, targets)
+                refused = group.move(self._admin, self._group, targets)
                 if not refused:
                     break
                 # An agent joined in between; it is about to see the pause and leave.
                 members = sorted(set(refused.values()))
             if time.monotonic() > deadline:
                 raise ReplayFailed(
-                    f"group {GROUP} was not left within {self._leave_within:.0f} s "
+                    f"group {self._group} was not left within {self._leave_within:.0f} s "
                     f"({'; '.join(members)}); the projector goes on from where it was"
                 )
             time.sleep(_POLL)

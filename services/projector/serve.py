@@ -9,7 +9,7 @@ from services.eventkit.db import make_engine
 from services.eventkit.settings import load
 from services.projector.api import create_read_api
 from services.projector.lag import LagMeter
-from services.projector.settings import TOPICS, ApiSettings
+from services.projector.settings import ApiSettings
 
 
 def main() -> int:
@@ -18,7 +18,7 @@ def main() -> int:
     logs.setup("projector-api", settings.log_format, settings.log_level)
     tracing.setup("projector-api", settings.otlp_endpoint)
     engine = make_engine(settings.database_url, name="projector-api")
-    meter = LagMeter(engine, settings.kafka_bootstrap, TOPICS)
+    meter = LagMeter(engine, settings.kafka_bootstrap, settings.topics)
     # uvicorn raises the signal again when it has stopped; the exit code is to be 0.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)

@@ -1,7 +1,13 @@
 """Settings of the projector's two processes, from the environment (prefix ``SAGA_``)."""
 
+from typing import Annotated, Any
+
+from pydantic import field_validator
+from pydantic_settings import NoDecode
+
 from services.eventkit.settings import ProcessSettings
 
+GROUP = "projector"
 TOPICS = (
     "order.events",
     "inventory.events",
@@ -12,10 +18,16 @@ TOPICS = (
 
 
 class ApiSettings(ProcessSettings):
-    """What the read API needs."""
+    """What the read API needs. ``topics`` are those it measures the lag of."""
 
     database_url: str
     kafka_bootstrap: str
+    topics: Annotated[tuple[str, ...], NoDecode] = TOPICS
+
+    @field_validator("topics", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        return tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else value
 
 
 class AgentSettings(ApiSettings):
@@ -27,6 +39,7 @@ class AgentSettings(ApiSettings):
     """
 
     registry_url: str
+    group: str = GROUP
     batch_size: int = 500
     gather: float = 0.1
     stalled_after: float = 30.0

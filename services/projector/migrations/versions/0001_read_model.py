@@ -78,6 +78,7 @@ CREATE TABLE projection_state (
 INSERT INTO projection_state (only_row, version, generation) VALUES (true, 1, 1);
 
 CREATE TABLE dead_letters (
+    seq            bigint GENERATED ALWAYS AS IDENTITY UNIQUE,
     message_id     uuid PRIMARY KEY,
     key            text,
     tenant_id      text NOT NULL,
