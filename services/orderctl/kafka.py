@@ -1,14 +1,16 @@
 """Reading topics as a bystander: no consumer group, nothing committed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from services.orderctl.errors import CliError
 
 REQUEST_TIMEOUT = 10.0
+BROKER_AWAY = {KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE}
+"""The client reports these and goes on trying by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +84,7 @@ def read_all(bootstrap: str, topics: Sequence[str]) -> Iterator[Record]:
                 starts.append(TopicPartition(part.topic, part.partition, low))
         consumer.assign(starts)
         while left:
-            for message in consumer.consume(1000, timeout=1.0):
-                record = as_record(message)
+            for record in records_of(consumer.consume(1000, timeout=1.0)):
                 yield record
                 where = record.topic, record.partition
                 if where in left and record.offset + 1 >= left[where]:
@@ -92,10 +93,20 @@ def read_all(bootstrap: str, topics: Sequence[str]) -> Iterator[Record]:
         consumer.close()
 
 
+def records_of(messages: Iterable[Message]) -> Iterator[Record]:
+    """The messages as plain values; CliError for an error that does not pass by itself."""
+    for message in messages:
+        error = message.error()
+        if error is None:
+            yield as_record(message)
+        elif not error.retriable() and error.code() not in BROKER_AWAY:
+            raise CliError(
+                f"reading topics failed: {error.str()}", "make status shows what is down"
+            )
+
+
 def as_record(message: Message) -> Record:
-    """The library's message as a plain value; raises KafkaException for an error event."""
-    if error := message.error():
-        raise KafkaException(error)
+    """The library's message as a plain value; it must not be an error event."""
     topic, partition, offset = message.topic(), message.partition(), message.offset()
     assert topic is not None and partition is not None and offset is not None
     return Record(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from confluent_kafka import Consumer
 
 from services.eventkit.codec import Codec
-from services.orderctl.kafka import Record, as_record, assign_at_end, bystander
+from services.orderctl.kafka import Record, assign_at_end, bystander, records_of
 
 TOPICS = ("order.events", "inventory.events", "payment.events")
 ENDINGS = {
@@ -81,8 +81,8 @@ class Observer:
         if first is None:
             return
         now = time.time()
-        for message in (first, *self._consumer.consume(499, 0)):
-            self._note(as_record(message), now)
+        for record in records_of((first, *self._consumer.consume(499, 0))):
+            self._note(record, now)
         with self._changed:
             self._changed.notify_all()
 

@@ -115,7 +115,7 @@ def letters(conn: Connection, service: str) -> list[Letter]:
     query = """
         SELECT status, coalesce(event_type, '(no type)') AS event_type,
                coalesce(key, '(no key)') AS key, reason
-        FROM dead_letters WHERE status IN ('dead', 'parked') ORDER BY failed_at"""
+        FROM dead_letters WHERE status NOT IN ('redriven', 'discarded') ORDER BY failed_at"""
     return [Letter(service=service, **row) for row in _rows(conn, query)]
 
 
