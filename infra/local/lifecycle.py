@@ -135,6 +135,7 @@ def down() -> None:
         return
     with _alone(where):
         _stop(where)
+    console.print(f"The data is kept in {where.state}.")
 
 
 def _stop(where: Layout) -> None:
@@ -149,7 +150,7 @@ def _stop(where: Layout) -> None:
         pids = ", ".join(str(process.pid) for process in left)
         raise StackError(f"these processes did not end: {pids}", "End them by hand (kill -9).")
     words = "Stopped" if was_running else "Nothing was running"
-    console.print(f"{words}; no process is left. The data is kept in {where.state}.")
+    console.print(f"{words}; no process is left.")
 
 
 def _stop_in_order(supervisor: Supervisor) -> None:

@@ -17,7 +17,8 @@ from infra.local.waiting import until
 from infra.names import EMITTERS, SERVICES, database, role
 from infra.registry import provision
 
-# Generous: a first start on a small machine shares two cores with the build of Jaeger, and what keeps ending is noticed sooner.
+# Generous: a first start on a small machine shares its cores with the build of Jaeger. A process
+# that keeps ending is noticed long before.
 PATIENCE_SECONDS = 300
 STARTS_BEFORE_GIVING_UP = 4
 FAKES = ("payment-provider", "mail-sink")
