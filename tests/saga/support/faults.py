@@ -1,0 +1,62 @@
+"""Faults on purpose, all undone at the end of a test."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import requests
+
+from infra.names import connector
+from tests.live_stack import LiveStack
+from tests.saga.support.wait import until
+
+TIMEOUT = 10.0
+
+
+class Faults:
+    """Kills and stops processes of the stack, and holds back what a service has written."""
+
+    def __init__(self, stack: LiveStack) -> None:
+        self.stack = stack
+        self._url = stack.url("connect")
+
+    @contextmanager
+    def stopped(self, *names: str) -> Iterator[None]:
+        """Processes that are down meanwhile."""
+        self.stack.stop(*names)
+        try:
+            yield
+        finally:
+            self.stack.start(*names)
+
+    @contextmanager
+    def held_back(self, service: str) -> Iterator[None]:
+        """Events that a service writes stay in its outbox meanwhile: its connector is paused."""
+        name = connector(service)
+        self.connect("PUT", f"/connectors/{name}/pause")
+        until(lambda: self._states(name) == {"PAUSED"}, f"{name} to be paused")
+        try:
+            yield
+        finally:
+            self.connect("PUT", f"/connectors/{name}/resume")
+            self.stack.wait_ready("connect")
+
+    def delete_connector(self, service: str) -> None:
+        """A service's outbox is read no more; its slot and the place in it are kept."""
+        self.connect("DELETE", f"/connectors/{connector(service)}")
+
+    def repair(self) -> None:
+        """Starts whatever is down and waits until all of the stack is ready."""
+        for name, state in self.stack.supervisor.states().items():
+            if state.state in ("STOPPED", "EXITED", "FATAL"):
+                self.stack.supervisor.start(name)
+        self.stack.wait_ready()
+
+    def _states(self, name: str) -> set[str]:
+        status = self.connect("GET", f"/connectors/{name}/status").json()
+        return {part["state"] for part in (status["connector"], *status["tasks"])}
+
+    def connect(self, method: str, path: str) -> requests.Response:
+        """A call of Connect's REST API, which must succeed."""
+        answer = requests.request(method, f"{self._url}{path}", timeout=TIMEOUT)
+        answer.raise_for_status()
+        return answer

@@ -1,0 +1,129 @@
+"""Cases from the field: keys, order of arrival, and connectors."""
+
+from uuid import uuid4
+
+import psycopg
+
+from infra.connect import connectors
+from infra.local import ready
+from infra.local.ports import HOST
+from infra.names import EMITTERS, connector, slot
+from services.orderctl.murmur2 import partition_of
+from tests.live_stack import LiveStack
+from tests.saga.support.faults import Faults
+from tests.saga.support.saga import Saga
+from tests.saga.support.topics import EVENT_TOPICS
+from tests.saga.support.wait import until
+
+
+def test_c39_one_key_has_one_partition(saga: Saga) -> None:
+    order_id = saga.place(token="tok_declined")
+    assert saga.ended(order_id) == "cancelled:payment_declined"
+    saga.wait_for(order_id, "EmailSent", "StockReleased")
+    again = saga.again(saga.topics.one(order_id, "OrderCancelled"), new_id=True)
+    saga.topics.wait_read(again, "inventory", "email", "analytics", "projector")
+
+    records = [read.record for read in saga.topics.of(order_id)]
+    assert {record.topic for record in records} >= {
+        "order.events", "inventory.events", "payment.events", "email.events",
+    }  # fmt: skip
+    assert {record.key for record in records} == {order_id.encode()}
+    partitions = {record.partition for record in records if record.topic in EVENT_TOPICS}
+    assert partitions == {again.partition} == {partition_of(order_id.encode(), 6)}
+    rows = saga.db.rows(
+        "projector", "SELECT partition FROM order_timeline WHERE order_id = :key", key=order_id
+    )
+    assert {row["partition"] for row in rows} == partitions
+    saga.verify()
+
+
+def test_c39_a_dead_letter_keeps_its_key(saga: Saga) -> None:
+    order_id = saga.place(token="tok_declined")
+    assert saga.ended(order_id) == "cancelled:payment_declined"
+    saga.verify()
+    wrong = {"payment_id": f"payment:{order_id}", "amount": 1, "currency": "EUR"}
+    place = saga.produce("PaymentCaptured", order_id, wrong, sequence=2)
+    saga.topics.wait_read(place, "order")
+
+    until(lambda: saga.topics.of(order_id, ["order.dlq"]), "the dead letter")
+    (letter,) = saga.topics.of(order_id, ["order.dlq"])
+    assert letter.record.key == order_id.encode()
+    told = {name: letter.data[name] for name in ("topic", "partition", "offset", "key")}
+    assert told == {
+        "topic": "payment.events",
+        "partition": place.partition,
+        "offset": place.offset,
+        "key": order_id.encode(),
+    }
+    assert place.partition == partition_of(order_id.encode(), 6)
+
+
+def test_c47_setting_up_twice_changes_nothing(stack: LiveStack, faults: Faults) -> None:
+    assert [_set_up(stack), _set_up(stack)] == ["5 running"] * 2
+    stack.restart("connect")
+
+    assert _connectors(faults) == {connector(service) for service in EMITTERS}
+    with psycopg.connect(stack.settings.slots_url.replace("+psycopg", "")) as conn:
+        slots = conn.execute("SELECT slot_name, active FROM pg_replication_slots").fetchall()
+    assert sorted(slots) == sorted((slot(service), True) for service in EMITTERS)
+
+
+def test_c47_status_names_a_missing_connector(saga: Saga, stack: LiveStack, faults: Faults) -> None:
+    faults.delete_connector("order")
+    assert "order: connector missing" in ready.not_ready(stack.settings)["connect"]
+    order_id = saga.place()
+    assert saga.order(order_id)["waiting_for"]["step"] == "stock"
+
+    assert _set_up(stack) == "5 running, 1 changed"
+    assert saga.ended(order_id) == "confirmed"
+    assert not ready.not_ready(stack.settings)["connect"]
+    saga.verify()
+
+
+def test_c55_an_older_event_overwrites_nothing(saga: Saga) -> None:
+    order_id = saga.place()
+    assert saga.ended(order_id) == "confirmed"
+    saga.verify()
+    before = _view(saga, order_id)
+
+    late = saga.again(saga.topics.one(order_id, "OrderPlaced"), new_id=True)
+    saga.topics.wait_read(late, "projector", "analytics", "inventory")
+    assert _view(saga, order_id) == before
+    saga.verify()
+
+
+def test_c55_a_newer_event_comes_first(saga: Saga) -> None:
+    order_id = str(uuid4())
+    total = {"customer_id": "nobody", "total": 1250, "currency": "EUR"}
+    readers = ("projector", "analytics")
+    saga.topics.wait_read(saga.produce("OrderConfirmed", order_id, total, 3), *readers)
+    first = saga.view(order_id)
+    assert (first["status"], first["order_sequence"], first["lines"]) == ("confirmed", 3, None)
+
+    lines = [{"sku": saga.unheard_of(), "quantity": 1, "unit_price": 1250}]
+    placed = {**total, "payment_token": "tok_ok", "pay_by": saga.in_an_hour(), "lines": lines}
+    saga.topics.wait_read(saga.produce("OrderPlaced", order_id, placed, 1), *readers)
+    second = saga.view(order_id)
+    assert (second["status"], second["order_sequence"]) == ("confirmed", 3)
+    assert second["lines"] == lines
+    assert second["pay_by"] and second["placed_at"]
+    figures = saga.db.row(
+        "analytics", "SELECT status, total FROM order_figures WHERE key = :key", key=order_id
+    )
+    assert figures == {"status": "confirmed", "total": 1250}
+
+
+def _set_up(stack: LiveStack) -> str:
+    return connectors.ensure(
+        stack.url("connect"), HOST, stack.ports["postgres"], stack.settings.slots_url
+    )
+
+
+def _connectors(faults: Faults) -> set[str]:
+    return set(faults.connect("GET", "/connectors").json())
+
+
+def _view(saga: Saga, order_id: str) -> dict[str, object]:
+    row = saga.db.row("projector", "SELECT * FROM order_view WHERE order_id = :key", key=order_id)
+    assert row is not None
+    return row
