@@ -17,7 +17,8 @@ class Http:
     def __init__(self, name: str, base_url: str, connections: int = 20) -> None:
         self.name = name
         self.base_url = base_url.rstrip("/")
-        limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
+        # Shorter than the servers' 5 s, or a request may meet a connection that is just closing.
+        limits = httpx.Limits(connections, connections, keepalive_expiry=2.0)
         self._client = httpx.Client(base_url=self.base_url, timeout=TIMEOUT, limits=limits)
 
     def send(self, method: str, path: str, **options: Any) -> httpx.Response:
