@@ -48,6 +48,7 @@ def all_programs(stack: Stack) -> list[Program]:
         _broker(stack),
         _registry(stack),
         _connect(stack),
+        _guardian(stack),
         _jaeger(stack),
         *_fakes(stack),
         *(_service(stack, name) for name in EMITTERS),
@@ -140,6 +141,17 @@ def _connect(stack: Stack) -> Program:
 
 def _python(*arguments: str) -> tuple[str, ...]:
     return (*die_with_parent("TERM"), sys.executable, "-m", *arguments)
+
+
+def _guardian(stack: Stack) -> Program:
+    environment = {
+        **SMALL,
+        "SAGA_CONNECT_URL": stack.ports.url("connect"),
+        "SAGA_HTTP_PORT": str(stack.ports["connect_guardian"]),
+    }
+    return Program(
+        "connect-guardian", _python("infra.connect.guardian"), priority=45, environment=environment
+    )
 
 
 def _jaeger(stack: Stack) -> Program:

@@ -47,6 +47,7 @@ def bare_checks(stack: Stack) -> dict[str, Check]:
         "broker": partial(broker, ports.address("kafka")),
         "registry": partial(http, ports.url("registry_management") + "/health/ready"),
         "connect": partial(http, ports.url("connect") + "/connectors"),
+        "connect-guardian": partial(http, ports.url("connect_guardian") + "/health/live"),
         "jaeger": partial(_jaeger, stack),
         "payment-provider": partial(http, ports.url("payment_provider") + "/health/ready"),
         "mail-sink": partial(http, ports.url("mail_http") + "/health/ready"),

@@ -52,6 +52,7 @@ class Starter:
             Part("schemas", self._schemas, ("registry",)),
             Part("topics", self._topics, ("broker",)),
             Part("connect", partial(self._process, "connect"), ("broker",)),
+            Part("connect-guardian", partial(self._process, "connect-guardian")),
             Part("connectors", self._connectors, ("connect", "topics", "migrations")),
         ]
 

@@ -17,6 +17,7 @@ from infra.local.supervisor import State, Supervisor
 NOT_RUNNING = 3
 PORT_OF = {
     "broker": "kafka",
+    "connect-guardian": "connect_guardian",
     "payment-provider": "payment_provider",
     "mail-sink": "mail_http",
     "projector-agent": "projector_agent",

@@ -45,11 +45,13 @@ CREATE TABLE outbox (
     actor_id       text NOT NULL,
     traceparent    text,
     payload        bytea NOT NULL,
-    created_at     timestamp NOT NULL DEFAULT (clock_timestamp() AT TIME ZONE 'utc')
+    created_at     timestamp NOT NULL DEFAULT (clock_timestamp() AT TIME ZONE 'utc'),
+    -- Where in the write-ahead log the row is: what the relay's slot has passed has been read.
+    lsn            pg_lsn NOT NULL DEFAULT pg_current_wal_insert_lsn()
 );
 -- An aggregate says each version once; dead letters have no version.
 CREATE UNIQUE INDEX outbox_version ON outbox (aggregate_id, sequence) WHERE sequence > 0;
-CREATE INDEX outbox_created ON outbox (created_at);
+CREATE INDEX outbox_lsn ON outbox (lsn);
 
 CREATE FUNCTION outbox_is_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

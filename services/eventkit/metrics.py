@@ -33,3 +33,16 @@ BREAKER_OPEN = Gauge(
     "saga_breaker_open", "1 while a remote is not asked because it kept failing", ["remote"]
 )
 JOB_SECONDS = Histogram("saga_job_seconds", "Time of a job's outside call", ["kind"])
+UNPUBLISHED = Gauge(
+    "saga_outbox_unpublished_rows", "Outbox rows that the relay has not confirmed as published"
+)
+UNPUBLISHED_AGE = Gauge(
+    "saga_outbox_unpublished_age_seconds", "For how long the oldest of these rows has waited"
+)
+SLOT_LAG = Gauge(
+    "saga_slot_lag_bytes", "Write-ahead log that the outbox's replication slot has still to confirm"
+)
+SLOT_STATE = Gauge(
+    "saga_slot_state", "1 for the state that the outbox's replication slot is in", ["state"]
+)
+PRUNED = Counter("saga_rows_pruned_total", "Rows deleted after their retention", ["table"])

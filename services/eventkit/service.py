@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
@@ -17,7 +17,7 @@ from sqlalchemy.engine import Connection
 from tenacity import retry, retry_if_exception_type, wait_random_exponential
 
 from services.eventkit import engine as engine_module
-from services.eventkit import logs, operations, tracing
+from services.eventkit import logs, operations, relay, retention, tracing
 from services.eventkit.batch import BatchHandler
 from services.eventkit.codec import Codec, SchemaMismatch
 from services.eventkit.consumer import BatchConsumer
@@ -29,6 +29,7 @@ from services.eventkit.jobs import JobKind
 from services.eventkit.registry import RegistryUnavailable
 from services.eventkit.schemas import Schemas
 from services.eventkit.settings import ServiceSettings, load
+from services.eventkit.upkeep import Chore, Upkeep
 from services.eventkit.worker import Worker
 
 LOG = logs.logger("service")
@@ -48,6 +49,7 @@ class Service(Generic[S, SettingsT]):
     store: Store[S]
     routes: "Callable[[Runtime[S, SettingsT]], APIRouter]"
     jobs: Callable[[SettingsT], Sequence[JobKind]] = lambda _: ()
+    chores: "Callable[[Runtime[S, SettingsT]], Sequence[Chore]]" = lambda _: ()
 
     @property
     def topics(self) -> list[str]:
@@ -169,6 +171,7 @@ class _Process:
             raise
         if "worker" in self.settings.roles:
             self._start_worker()
+            self._start_upkeep()
         if "consumer" in self.settings.roles:
             self._start_consumer()
         self.started = True
@@ -210,6 +213,17 @@ class _Process:
         )
         self.checks["worker"] = lambda: _stalled(worker.ticked)
         self._spawn("worker", lambda: worker.run(self.stop))
+
+    def _start_upkeep(self) -> None:
+        name, settings = self.service.name, self.settings
+        keep, often = timedelta(seconds=settings.retention), min(600.0, settings.retention / 10)
+        chores = (
+            Chore("watch_relay", settings.relay_look, relay.Watch(self.db, name).look),
+            Chore("prune_inbox", often, lambda: retention.prune_inbox(self.db, keep)),
+            Chore("prune_outbox", often, lambda: retention.prune_outbox(self.db, name, keep)),
+            *self.service.chores(self.runtime),
+        )
+        self._spawn("upkeep", lambda: Upkeep(chores).run(self.stop))
 
     def _spawn(self, name: str, target: Callable[[], None]) -> None:
         def guarded() -> None:

@@ -1,0 +1,148 @@
+"""Restarts connector tasks that have failed: ``python -m infra.connect.guardian``.
+
+Kafka Connect leaves a failed task failed until someone asks for it. This asks, again and again with
+growing pauses, and lets everything else alone: what a person has paused or stopped stays so, and a
+slot that is lost is not made anew, which would hide the rows it had not read. Whatever is away
+(Connect, the broker, PostgreSQL) is waited for.
+"""
+
+import signal
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import requests
+from prometheus_client import Counter, Gauge
+
+from infra.connect.health import serve
+from infra.connect.rest import Connect
+from infra.names import EMITTERS, connector
+from services.eventkit import logs
+from services.eventkit.settings import ProcessSettings, load
+
+LOG = logs.logger("guardian")
+LOOK_SECONDS = 3.0
+FIRST_PAUSE, LONGEST_PAUSE = 2.0, 60.0
+FORGIVEN_AFTER = 60.0
+
+RESTARTS = Counter(
+    "saga_connector_restarts_total", "Failed connectors and tasks restarted", ["connector"]
+)
+UP = Gauge("saga_connector_running", "1 while a connector and its task run", ["connector"])
+
+
+class GuardianSettings(ProcessSettings):
+    """Where Connect's REST API is."""
+
+    connect_url: str
+
+
+@dataclass
+class Ward:
+    """One connector: what was last seen of it, and when it may be restarted next."""
+
+    name: str
+    pause: float = FIRST_PAUSE
+    not_before: float = 0.0
+    well_since: float | None = None
+    said: str = ""
+
+    def saw_running(self, now: float) -> None:
+        """A connector that runs for a while starts over with a short pause."""
+        self.well_since = self.well_since or now
+        if now - self.well_since >= FORGIVEN_AFTER:
+            self.pause = FIRST_PAUSE
+
+    def may_restart(self, now: float) -> bool:
+        """True where the pause since the last restart is over; then the next one is longer."""
+        self.well_since = None
+        if now < self.not_before:
+            return False
+        self.not_before = now + self.pause
+        self.pause = min(LONGEST_PAUSE, 2 * self.pause)
+        return True
+
+
+@dataclass
+class Guardian:
+    """Looks after the connectors of one Connect worker. ``reached`` says whether it answered."""
+
+    connect: Connect
+    clock: Callable[[], float] = time.monotonic
+    reached: bool = False
+    wards: list[Ward] = field(
+        default_factory=lambda: [Ward(connector(service)) for service in EMITTERS]
+    )
+
+    def run(self, stop: threading.Event) -> None:
+        """Looks until ``stop`` is set."""
+        while not stop.wait(LOOK_SECONDS):
+            self.look()
+
+    def look(self) -> None:
+        """One look at every connector; restarts what has failed and is due."""
+        try:
+            for ward in self.wards:
+                self._look_at(ward)
+        except requests.RequestException as error:
+            if self.reached:
+                LOG.warning("Connect does not answer", error=str(error)[:200])
+            self.reached = False
+        else:
+            if not self.reached:
+                LOG.info("Connect answers")
+            self.reached = True
+
+    def _look_at(self, ward: Ward) -> None:
+        states = self.connect.states(ward.name)
+        failed = [cause for state, cause in states if state == "FAILED"]
+        others = {state for state, _ in states if state not in ("RUNNING", "FAILED")}
+        well = not failed and not others and len(states) > 1
+        UP.labels(ward.name).set(well)
+        if failed:
+            self._restart(ward, failed[0])
+        elif well:
+            ward.saw_running(self.clock())
+            _say(ward, "running")
+        else:
+            _say(ward, ", ".join(sorted(others)).lower() or "missing or without a task")
+
+    def _restart(self, ward: Ward, cause: str) -> None:
+        if not ward.may_restart(self.clock()):
+            return
+        self.connect.restart_failed(ward.name)
+        RESTARTS.labels(ward.name).inc()
+        ward.said = "failed"
+        LOG.warning(
+            "connector had failed, restarted",
+            connector=ward.name,
+            cause=cause[:500],
+            next_pause=ward.pause,
+        )
+
+
+def _say(ward: Ward, state: str) -> None:
+    if ward.said != state:
+        LOG.info("connector", connector=ward.name, state=state)
+    ward.said = state
+
+
+def main() -> None:
+    """Runs until SIGTERM or SIGINT."""
+    settings = load(GuardianSettings)
+    logs.setup("connect-guardian", settings.log_format, settings.log_level)
+    guardian = Guardian(Connect(settings.connect_url.rstrip("/")))
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    with serve(
+        settings.http_host,
+        settings.http_port,
+        lambda: "" if guardian.reached else "Connect does not answer",
+    ):
+        guardian.run(stop)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""The guardian restarts what has failed, with growing pauses, and nothing else."""
+
+from typing import cast
+
+import pytest
+import requests
+
+from infra.connect.guardian import LONGEST_PAUSE, Guardian, Ward
+from infra.connect.rest import Connect
+
+NAME = "outbox-order"
+RUNNING, FAILED = ("RUNNING", ""), ("FAILED", "the slot is gone")
+
+
+class FakeConnect:
+    """A worker whose one connector is in a given state; None is a worker that is away."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[str, str]] | None = [RUNNING, RUNNING]
+        self.restarted: list[str] = []
+
+    def states(self, name: str) -> list[tuple[str, str]]:
+        if self.found is None:
+            raise requests.ConnectionError("refused")
+        return self.found
+
+    def restart_failed(self, name: str) -> None:
+        self.restarted.append(name)
+
+
+class Clock:
+    """A clock that goes only when told to."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def fake() -> FakeConnect:
+    return FakeConnect()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def guardian(fake: FakeConnect, clock: Clock) -> Guardian:
+    return Guardian(cast(Connect, fake), clock, wards=[Ward(NAME)])
+
+
+def watch(guardian: Guardian, clock: Clock, seconds: int) -> None:
+    """Looks once a second."""
+    for _ in range(seconds):
+        guardian.look()
+        clock.now += 1
+
+
+def test_a_failed_task_is_restarted_with_growing_pauses(
+    guardian: Guardian, fake: FakeConnect, clock: Clock
+) -> None:
+    fake.found = [RUNNING, FAILED]
+    watch(guardian, clock, 30)
+    assert fake.restarted == [NAME] * 4  # after 0, 2, 6 and 14 seconds
+    watch(guardian, clock, 3600)
+    assert len(fake.restarted) == pytest.approx(4 + 3600 / LONGEST_PAUSE, abs=2)
+
+
+@pytest.mark.parametrize("state", ["PAUSED", "STOPPED", "UNASSIGNED", "RESTARTING"])
+def test_what_has_not_failed_is_let_alone(
+    guardian: Guardian, fake: FakeConnect, clock: Clock, state: str
+) -> None:
+    fake.found = [(state, "")]
+    watch(guardian, clock, 10)
+    fake.found = []
+    watch(guardian, clock, 10)
+    assert fake.restarted == []
+
+
+def test_a_connector_that_ran_for_a_minute_is_restarted_at_once_again(
+    guardian: Guardian, fake: FakeConnect, clock: Clock
+) -> None:
+    fake.found = [RUNNING, FAILED]
+    watch(guardian, clock, 100)
+    fake.found = [RUNNING, RUNNING]
+    watch(guardian, clock, 70)
+    fake.restarted.clear()
+    fake.found = [RUNNING, FAILED]
+    watch(guardian, clock, 4)
+    assert len(fake.restarted) == 2
+
+
+def test_a_worker_that_is_away_is_waited_for(
+    guardian: Guardian, fake: FakeConnect, clock: Clock
+) -> None:
+    fake.found = None
+    watch(guardian, clock, 5)
+    assert not guardian.reached
+    fake.found = [FAILED, RUNNING]
+    watch(guardian, clock, 1)
+    assert guardian.reached and fake.restarted == [NAME]
