@@ -18,7 +18,11 @@ class Http:
         self.name = name
         self.base_url = base_url.rstrip("/")
         # Shorter than the servers' 5 s, or a request may meet a connection that is just closing.
-        limits = httpx.Limits(connections, connections, keepalive_expiry=2.0)
+        limits = httpx.Limits(
+            max_connections=connections,
+            max_keepalive_connections=connections,
+            keepalive_expiry=2.0,
+        )
         self._client = httpx.Client(base_url=self.base_url, timeout=TIMEOUT, limits=limits)
 
     def send(self, method: str, path: str, **options: Any) -> httpx.Response:
