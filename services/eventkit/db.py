@@ -1,11 +1,13 @@
 """The database: an engine per process, set-based writes, and what an error means."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY, Insert, insert
 from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.sql.dml import ReturningInsert
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -33,7 +35,7 @@ def make_engine(url: str, *, pool_size: int = 5, name: str = "saga") -> Engine:
 def insert_rows(conn: Connection, table: sa.Table, rows: Rows) -> None:
     """Inserts all rows in one statement; every row has the same columns."""
     if rows:
-        conn.execute(_insert(table, rows))
+        conn.execute(_insert(table, tuple(rows[0])), _arrays(rows))
 
 
 def insert_new_rows(
@@ -42,34 +44,47 @@ def insert_new_rows(
     """Inserts the rows that are not there yet; returns ``returning`` of those it inserted."""
     if not rows:
         return []
-    statement = _insert(table, rows).on_conflict_do_nothing().returning(returning)
-    return list(conn.execute(statement).scalars())
+    statement = _insert_new(table, tuple(rows[0]), returning)
+    return list(conn.execute(statement, _arrays(rows)).scalars())
 
 
 def upsert_rows(conn: Connection, table: sa.Table, rows: Rows) -> None:
     """Inserts or overwrites by primary key in one statement; no key may come twice."""
-    if not rows:
-        return
-    statement = _insert(table, rows)
-    key = [column.name for column in table.primary_key]
-    values = {name: statement.excluded[name] for name in rows[0] if name not in key}
-    conn.execute(statement.on_conflict_do_update(index_elements=key, set_=values))
+    if rows:
+        conn.execute(_upsert(table, tuple(rows[0])), _arrays(rows))
 
 
-def _insert(table: sa.Table, rows: Rows) -> Insert:
+def _arrays(rows: Rows) -> dict[str, list[Any]]:
+    return {f"all_{name}": [row[name] for row in rows] for name in rows[0]}
+
+
+# Building a statement costs more than running it, so each is built once.
+@cache
+def _insert(table: sa.Table, names: tuple[str, ...]) -> Insert:
     """``INSERT ... SELECT FROM unnest(...)``: one array a column, whatever the number of rows."""
-    columns = [table.c[name] for name in rows[0]]
+    columns = [table.c[name] for name in names]
     arrays = [
-        sa.bindparam(
-            None, [row[column.name] for row in rows], ARRAY(column.type, dimensions=1), unique=True
-        )
+        sa.bindparam(f"all_{column.name}", type_=ARRAY(column.type, dimensions=1))
         for column in columns
     ]
-    names = [sa.column(column.name, column.type) for column in columns]
-    source = sa.func.unnest(*arrays).table_valued(*names, name="new").render_derived()
-    return insert(table).from_select(
-        [column.name for column in columns], sa.select(*source.c), include_defaults=False
-    )
+    new = [sa.column(column.name, column.type) for column in columns]
+    source = sa.func.unnest(*arrays).table_valued(*new, name="new").render_derived()
+    return insert(table).from_select(list(names), sa.select(*source.c), include_defaults=False)
+
+
+@cache
+def _insert_new(
+    table: sa.Table, names: tuple[str, ...], returning: sa.Column[Any]
+) -> ReturningInsert[Any]:
+    return _insert(table, names).on_conflict_do_nothing().returning(returning)
+
+
+@cache
+def _upsert(table: sa.Table, names: tuple[str, ...]) -> Insert:
+    statement = _insert(table, names)
+    key = [column.name for column in table.primary_key]
+    values = {name: statement.excluded[name] for name in names if name not in key}
+    return statement.on_conflict_do_update(index_elements=key, set_=values)
 
 
 def sqlstate(error: BaseException) -> str:
