@@ -39,6 +39,7 @@ def up(services: bool = True) -> Stack:
         stack, supervisor = _prepare(where)
         _write_orderctl_env(stack)
         if supervisor.running():
+            _renew(stack, supervisor)
             if not _missing(stack):
                 console.print(
                     f"The stack is up already at ports {stack.ports.base}+: nothing to do."
@@ -46,7 +47,6 @@ def up(services: bool = True) -> Stack:
                 return stack
         else:
             _launch(stack, supervisor)
-        configuration.write(stack)
         _bring_up(stack, supervisor, services)
     return stack
 
@@ -95,10 +95,25 @@ def _launch(stack: Stack, supervisor: Supervisor) -> None:
         leftovers.end(orphans)
         console.print(f"Ended {len(orphans)} processes whose Supervisor was gone.")
     preflight.check_ports(stack.ports)
-    text = supervisor_conf.render(all_programs(stack), stack.layout, root=os.geteuid() == 0)
-    write_private(stack.layout.supervisor_conf, text)
+    _write_configuration(stack)
     _base_file(stack.layout).write_text(str(stack.ports.base))
     supervisor.launch()
+
+
+def _renew(stack: Stack, supervisor: Supervisor) -> None:
+    """A running stack takes in new programs, and keeps running those whose settings changed."""
+    _write_configuration(stack)
+    if outdated := supervisor.adopt():
+        console.print(
+            f"Settings have changed since these were started: {', '.join(sorted(outdated))}.\n"
+            "To apply them: make down up"
+        )
+
+
+def _write_configuration(stack: Stack) -> None:
+    configuration.write(stack)
+    text = supervisor_conf.render(all_programs(stack), stack.layout, root=os.geteuid() == 0)
+    write_private(stack.layout.supervisor_conf, text)
 
 
 def _write_orderctl_env(stack: Stack) -> None:

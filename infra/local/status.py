@@ -48,12 +48,17 @@ def collect() -> list[Row]:
     stack = stacks.prepare(where, lifecycle.running_ports(where), lambda _: None)
     states = supervisor.states()
     rows = [
-        _row(states[name], stack.ports[PORT_OF.get(name, name)], reason)
+        _row(states.get(name, State(name, "MISSING", 0, 0)), stack.ports[port_of(name)], reason)
         for name, reason in ready.not_ready(stack).items()
     ]
     pid = supervisor.pid()
     rows.append(Row("supervisor", "RUNNING", pid, 0, _own_memory(pid), 0, True, ""))
     return rows
+
+
+def port_of(process: str) -> str:
+    """The name in ``infra/ports.toml`` of the port a process is asked at."""
+    return PORT_OF.get(process, process)
 
 
 def _row(state: State, port: int, reason: str) -> Row:

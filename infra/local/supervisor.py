@@ -39,7 +39,6 @@ class State:
     state: str
     pid: int
     since: int
-    detail: str
 
 
 class Supervisor:
@@ -93,10 +92,20 @@ class Supervisor:
                 state=info["statename"],
                 pid=info["pid"],
                 since=info["start"],
-                detail=info["spawnerr"] or info["description"],
             )
             for info in self._call("getAllProcessInfo")
         }
+
+    def adopt(self) -> list[str]:
+        """Take in the programs that are new in the configuration file.
+
+        Returns those whose settings differ from what they were started with; they run on as they
+        are.
+        """
+        added, changed, removed = self._call("reloadConfig")[0]
+        for name in added:
+            self._call("addProcessGroup", name)
+        return [*changed, *removed]
 
     def start(self, name: str) -> None:
         """Start a process, or leave it alone when it runs. Returns at once."""
