@@ -94,5 +94,9 @@ def sqlstate(error: BaseException) -> str:
 
 
 def is_bad_data(error: BaseException) -> bool:
-    """True where the written values are at fault (SQLSTATE classes 22 and 23), not the database."""
-    return sqlstate(error)[:2] in {"22", "23"}
+    """True where the written values are at fault (SQLSTATE classes 22 and 23), not the database.
+
+    A value that the driver itself refuses, such as a text with a NUL, has no SQLSTATE.
+    """
+    state = sqlstate(error)
+    return state[:2] in {"22", "23"} or (not state and isinstance(error, sa.exc.DataError))

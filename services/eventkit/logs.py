@@ -8,6 +8,9 @@ import structlog
 from opentelemetry import trace
 
 
+_NOISY = ("httpx", "httpx2", "httpcore", "uvicorn.access", "alembic", "opentelemetry", "urllib3")
+
+
 def setup(service: str, log_format: str = "", level: str = "INFO") -> None:
     """Sends all logs, also those of libraries, to standard output in one form."""
     as_json = log_format == "json" or (not log_format and not sys.stdout.isatty())
@@ -34,7 +37,7 @@ def setup(service: str, log_format: str = "", level: str = "INFO") -> None:
         )
     )
     logging.basicConfig(handlers=[handler], level=level, force=True)
-    for noisy in ("httpx", "httpcore", "uvicorn.access", "alembic", "opentelemetry", "urllib3"):
+    for noisy in _NOISY:
         logging.getLogger(noisy).setLevel("ERROR")
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],

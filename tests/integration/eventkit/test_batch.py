@@ -70,6 +70,7 @@ def test_an_ignored_event_changes_nothing_but_is_remembered(database: sa.Engine)
         ("misspelt", "encoding"),
         ("broken_promise", "rule"),
         ("too_many", "constraint"),
+        ("nul", "constraint"),
     ],
 )
 def test_a_failing_event_is_put_aside_and_blocks_only_its_key(

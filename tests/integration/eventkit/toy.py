@@ -92,6 +92,8 @@ def count(state: Counter | None, event: Event, facts: Facts) -> Decision[Counter
         return Decision("applied", after, (Emit("EmailSent", {"kind": "x"}),))
     if kind == "too_many":
         return Decision("applied", replace(after, count=1000))
+    if kind == "nul":
+        return Decision("applied", replace(after, results="a text with a NUL: \x00"))
     if kind == "job":
         return Decision("applied", after, jobs=(NewJob("call", {"how": "ok"}),))
     return Decision("applied", after, (Emit("ReportReady", {"report_id": event.key}),))
