@@ -7,7 +7,6 @@ from typing import Any
 import structlog
 from opentelemetry import trace
 
-
 _NOISY = ("httpx", "httpx2", "httpcore", "uvicorn.access", "alembic", "opentelemetry", "urllib3")
 
 
