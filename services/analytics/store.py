@@ -28,9 +28,9 @@ class AnalyticsStore:
 
     def related(
         self,
-        conn: Connection,  # noqa: ARG002
-        events: Sequence[Event],  # noqa: ARG002
-        states: Mapping[str, OrderFigures],  # noqa: ARG002
+        conn: Connection,
+        events: Sequence[Event],
+        states: Mapping[str, OrderFigures],
     ) -> dict[str, Any]:
         """Nothing: an order's row stands alone."""
         return {}
@@ -39,7 +39,7 @@ class AnalyticsStore:
         self,
         conn: Connection,
         states: Mapping[str, OrderFigures],
-        related: Mapping[str, Any],  # noqa: ARG002
+        related: Mapping[str, Any],
     ) -> None:
         """Writes the changed rows in one statement."""
         db.upsert_rows(conn, order_figures, [_columns(states[key]) for key in sorted(states)])
