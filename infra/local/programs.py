@@ -81,7 +81,7 @@ def _broker(stack: Stack) -> Program:
         "broker",
         _java(
             stack,
-            "-Xms48m -Xmx128m",
+            "-Xms48m -Xmx96m",
             f"-Dlog4j2.configurationFile={log4j}",
             "-cp",
             f"{stack.distributions.kafka_libs}/*",
