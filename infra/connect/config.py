@@ -2,6 +2,10 @@
 
 Why some lines of outbox.json are as they are:
 
+- ``initial`` reads what was written before the connector existed, and only then: with a stored
+  place whose slot is gone the task fails, loudly, and makes no new slot. ``trust_offset`` makes it
+  fail as well where somebody has made a new slot that is ahead of the stored place; without it the
+  rows in between are passed over in silence. `orderctl cdc recover` closes the hole.
 - The heartbeat writes to the WAL itself. In a shared cluster the slot of an idle database would
   otherwise hold back the WAL that busy databases write.
 - A record for a topic that does not exist blocks the producer; ``max.block.ms`` makes that a

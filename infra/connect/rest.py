@@ -56,6 +56,21 @@ class Connect:
         """Lets a connector go on that a person has paused or stopped."""
         requests.put(f"{self.url}/connectors/{name}/resume", timeout=_TIMEOUT_S)
 
+    def stop(self, name: str) -> None:
+        """Ends a connector's tasks until it is resumed."""
+        requests.put(f"{self.url}/connectors/{name}/stop", timeout=_TIMEOUT_S).raise_for_status()
+
+    def has_offsets(self, name: str) -> bool:
+        """Whether Connect has stored how far a connector has read."""
+        answer = requests.get(f"{self.url}/connectors/{name}/offsets", timeout=_TIMEOUT_S)
+        return answer.ok and bool(answer.json()["offsets"])
+
+    def forget_offsets(self, name: str) -> None:
+        """Deletes how far a stopped connector has read."""
+        answer = requests.delete(f"{self.url}/connectors/{name}/offsets", timeout=_TIMEOUT_S)
+        if not answer.ok:
+            raise NotYet(f"Connect answers {answer.status_code} for {name}: {_message(answer)}")
+
     def restart_failed(self, name: str) -> None:
         """Restarts what of a connector has failed, and nothing else."""
         requests.post(

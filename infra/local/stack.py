@@ -84,6 +84,8 @@ class Stack:
             "SAGA_KAFKA_BOOTSTRAP": self.ports.address("kafka"),
             "SAGA_REGISTRY_URL": self.registry_url,
             "SAGA_AUDITOR_URL": self.database_url("auditor", ""),
+            # The recovery of a lost replication slot drops what is left of it.
+            "SAGA_RELAY_URL": self.database_url("debezium", ""),
             # A replay stops and starts the projector by its control tables.
             "SAGA_PROJECTOR_DATABASE_URL": self.database_url(
                 role("projector"), database("projector")

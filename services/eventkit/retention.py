@@ -21,10 +21,10 @@ LOG = logs.logger("retention")
 BATCH = 2000
 _POLL_SECONDS = 0.5
 
-_OLD_INBOX = sa.text("""
+_OLD_INBOX = """
 DELETE FROM inbox WHERE message_id IN (
     SELECT message_id FROM inbox WHERE received_at < :before AND status = 'done'
-    ORDER BY received_at LIMIT :batch)""")
+    ORDER BY received_at LIMIT :batch)"""
 
 # The oldest rows have the lowest numbers: what is not old does not have to be looked through.
 _OLD_OUTBOX = sa.text("""
@@ -43,15 +43,21 @@ _DELETE = sa.text("DELETE FROM outbox WHERE message_id = ANY(:ids)").bindparams(
 
 def prune_inbox(db: sa.Engine, keep: timedelta) -> int:
     """Deletes inbox rows older than ``keep``, except of what is dead or parked; how many."""
-    deleted = 0
-    while True:
+    return prune(db, "inbox", _OLD_INBOX, keep)
+
+
+def prune(db: sa.Engine, table: str, statement: str, keep: timedelta) -> int:
+    """Runs a DELETE until it finds nothing more; how many rows it deleted.
+
+    ``statement`` deletes up to ``:batch`` rows from before ``:before``, in a transaction each time.
+    """
+    values = {"before": datetime.now(UTC) - keep, "batch": BATCH}
+    deleted, count = 0, BATCH
+    while count == BATCH:
         with db.begin() as conn:
-            values = {"before": datetime.now(UTC) - keep, "batch": BATCH}
-            count = conn.execute(_OLD_INBOX, values).rowcount
+            count = conn.execute(sa.text(statement), values).rowcount
         deleted += count
-        if count < BATCH:
-            break
-    metrics.PRUNED.labels("inbox").inc(deleted)
+    metrics.PRUNED.labels(table).inc(deleted)
     return deleted
 
 

@@ -2,6 +2,7 @@
 
 from services.eventkit.service import Service, main
 from services.order.api import routes
+from services.order.chores import chores
 from services.order.handlers import HANDLERS
 from services.order.jobs import job_kinds
 from services.order.settings import OrderSettings
@@ -14,6 +15,7 @@ SERVICE = Service(
     store=OrderStore(),
     routes=routes,
     jobs=job_kinds,
+    chores=chores,
 )
 
 if __name__ == "__main__":

@@ -1,10 +1,29 @@
 """Settings of the order service."""
 
-from services.eventkit.settings import ServiceSettings
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from services.eventkit.settings import PREFIX, ServiceSettings
 
 
-class OrderSettings(ServiceSettings):
+class Budgets(BaseSettings):
+    """How many seconds an order may wait for a step before it counts as stuck."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore")
+
+    stock_budget: float = 30.0
+    payment_budget: float = 60.0
+    undo_budget: float = 60.0  # the release of stock, a refund
+
+    def of(self, step: str) -> float:
+        """The budget of a step."""
+        return {"stock": self.stock_budget, "payment": self.payment_budget}.get(
+            step, self.undo_budget
+        )
+
+
+class OrderSettings(ServiceSettings, Budgets):
     """Besides the common ones: where a trace can be looked at."""
 
     jaeger_url: str = ""
     tenant_id: str = "demo"
+    waiting_look: float = 5.0  # how often waiting orders are counted

@@ -5,13 +5,17 @@ import sys
 import typer
 from rich.text import Text
 
+from services.orderctl.commands import cdc, dlq, jobs
 from services.orderctl.commands.cancel import cancel
 from services.orderctl.commands.demo import demo
 from services.orderctl.commands.lag import lag
 from services.orderctl.commands.load import load
 from services.orderctl.commands.place import place
+from services.orderctl.commands.reemit import reemit
+from services.orderctl.commands.repair import repair
 from services.orderctl.commands.replay import replay
 from services.orderctl.commands.show import show
+from services.orderctl.commands.stuck import stuck
 from services.orderctl.commands.trace import trace
 from services.orderctl.commands.verify import verify
 from services.orderctl.commands.watch import watch
@@ -27,8 +31,13 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for command in (place, show, cancel, watch, trace, load, lag, verify, replay, demo):
+COMMANDS = (
+    place, show, cancel, watch, trace, load, lag, verify, replay, demo, stuck, repair, reemit
+)  # fmt: skip
+for command in COMMANDS:
     app.command()(command)
+for group in (dlq.app, jobs.app, cdc.app):
+    app.add_typer(group)
 
 
 def main() -> None:

@@ -29,6 +29,7 @@ class Settings(BaseSettings):
     kafka_bootstrap: str
     registry_url: str
     auditor_url: str
+    relay_url: str = ""  # the relay's account: only the recovery of its slot needs it
     projector_database_url: str = ""  # only a replay writes, and only to the projector's tables
 
     def database_url(self, service: str) -> str:

@@ -32,6 +32,8 @@ CREATE TABLE orders (
     CHECK ((status IN ('cancelled', 'needs_attention')) = (reason IS NOT NULL))
 );
 CREATE INDEX orders_open ON orders (waiting_since) WHERE status = 'pending';
+CREATE INDEX orders_undoing ON orders (updated_at)
+    WHERE status = 'cancelled' AND (stock = 'reserved' OR payment = 'captured');
 
 CREATE TABLE idempotency_keys (
     tenant_id   text NOT NULL,
@@ -43,6 +45,7 @@ CREATE TABLE idempotency_keys (
     created_at  timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (tenant_id, route, key)
 );
+CREATE INDEX idempotency_keys_created ON idempotency_keys (created_at);
 """
 
 

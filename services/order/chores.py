@@ -1,0 +1,26 @@
+"""What the order service does besides its work: count waiting orders, forget old keys."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from services.eventkit.retention import prune
+from services.eventkit.service import Runtime
+from services.eventkit.upkeep import Chore
+from services.order.domain import Order
+from services.order.settings import OrderSettings
+from services.order.waiting import Count
+
+_OLD_KEYS = """
+DELETE FROM idempotency_keys WHERE (tenant_id, route, key) IN (
+    SELECT tenant_id, route, key FROM idempotency_keys WHERE created_at < :before
+    ORDER BY created_at LIMIT :batch)"""
+
+
+def chores(runtime: Runtime[Order, OrderSettings]) -> Sequence[Chore]:
+    """The chores of a running order service."""
+    settings, db = runtime.settings, runtime.db
+    keep, often = timedelta(seconds=settings.retention), min(600.0, settings.retention / 10)
+    return (
+        Chore("count_waiting", settings.waiting_look, Count(db, settings).look),
+        Chore("prune_keys", often, lambda: prune(db, "idempotency_keys", _OLD_KEYS, keep)),
+    )

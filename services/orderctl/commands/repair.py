@@ -1,0 +1,79 @@
+"""``orderctl repair``: re-issue what is missing for one order."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from services.orderctl.client import Shop
+from services.orderctl.commands.dlq import By
+from services.orderctl.console import note, out, print_json
+from services.orderctl.errors import CliError
+from services.orderctl.mending import Step, plan
+from services.orderctl.operations import Operations
+from services.orderctl.options import AsJson, OrderId
+from services.orderctl.settings import load_settings
+
+
+def repair(
+    order_id: OrderId,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    by: By = "",
+    why: Annotated[str, typer.Option(help="Why; kept with the decisions.")] = "order repaired",
+    json: AsJson = False,
+) -> None:
+    """Re-issue what is missing for one order.
+
+    Runs its dead letters and dead jobs again, asks for a failed refund again, and publishes those
+    of its events again that somebody who acts on them has not taken in.
+
+    Harmless where nothing is missing: nothing is charged, mailed or reserved twice.
+
+    Examples:
+
+      orderctl repair 0b54b3a4-6d0e-4b0a-9f3e-1d2c3b4a5f60 --dry-run
+
+      orderctl repair 0b54b3a4-6d0e-4b0a-9f3e-1d2c3b4a5f60 --yes
+    """
+    settings = load_settings()
+    shop = Shop(settings)
+    shop.order(order_id)
+    steps = plan(settings, Operations(shop, by, why), shop, order_id)
+    if dry_run or not steps:
+        _show(steps, json)
+        return
+    if any(step.asks for step in steps) and not yes:
+        _confirm(steps)
+    done = [(step, step.do()) for step in steps]
+    if json:
+        print_json([_as_json(step) | {"outcome": outcome} for step, outcome in done])
+        return
+    for step, outcome in done:
+        out.print(f"{step.service}: {step.text}: [bold]{outcome}[/]")
+    note(f"orderctl watch {order_id} shows what comes of it")
+
+
+def _show(steps: Sequence[Step], json: bool) -> None:
+    if json:
+        print_json([_as_json(step) for step in steps])
+        return
+    if not steps:
+        out.print("[green]nothing is missing[/]")
+    for step in steps:
+        out.print(f"{step.service}: would {step.text}")
+
+
+def _confirm(steps: Sequence[Step]) -> None:
+    for step in steps:
+        note(f"{step.service}: {step.text}")
+    try:
+        agreed = typer.confirm("Do this?", err=True)
+    except typer.Abort as error:
+        raise CliError("nobody answered; nothing was done", "--yes does not ask", 2) from error
+    if not agreed:
+        raise CliError("nothing was done", code=2)
+
+
+def _as_json(step: Step) -> dict[str, str]:
+    return {"action": step.action, "service": step.service, "what": step.text}

@@ -1,0 +1,1 @@
+"""Orders that wait too long: which, for what, and why."""
