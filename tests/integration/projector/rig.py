@@ -27,7 +27,7 @@ from services.projector.settings import TOPICS
 from tests.integration.projector.traffic import Told, produce
 from tests.live_stack import LiveStack
 
-READY_WITHIN = 60.0  # stated in README; a kill -9 costs the old member's session of 10 s of it
+READY_WITHIN = 60.0  # after a kill -9, 10 s of it are the old member's session
 PARTITIONS = 3
 
 Row = tuple[Any, ...]

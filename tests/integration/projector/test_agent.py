@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
+from services.projector.positions import stored_offsets
 from services.projector.replay import FromBeginning
 from tests.integration.projector.rig import Rig, Row, wait_for
 from tests.integration.projector.traffic import Told, story, told
@@ -32,6 +33,11 @@ def view(rig: Rig, order_id: UUID) -> dict[str, Any]:
 def timeline(rig: Rig, order_id: UUID) -> list[str]:
     query = 'SELECT event_type FROM order_timeline WHERE order_id = :o ORDER BY time, "offset"'
     return [event_type for (event_type,) in rig.rows(query, o=order_id)]
+
+
+def read(rig: Rig) -> int:
+    """How many records the agent has read and written."""
+    return sum(stored_offsets(rig.engine).values())
 
 
 def test_an_order_arrives_with_its_timeline(rig: Rig) -> None:
@@ -132,7 +138,9 @@ def test_c56_counts_lost_at_kill_9(rig: Rig, kills: int) -> None:
     ]
     part = len(events) // kills + 1
     for number in range(kills):
+        so_far = read(rig)
         rig.produce(events[number * part : (number + 1) * part])
+        wait_for(lambda: read(rig) > so_far, 30, "the agent to be in the middle of it")  # noqa: B023
         rig.kill()
         rig.start()
     rig.caught_up()
