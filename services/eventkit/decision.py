@@ -14,6 +14,9 @@ from uuid import UUID
 APPLIED = "applied"
 DUPLICATE = "duplicate"
 
+ATTEMPTS_EXHAUSTED = "attempts_exhausted"
+"""The reason of a job's failure where it was only tried too often: its outcome is unknown."""
+
 
 def ignored(why: str) -> str:
     """The outcome of an event that does not apply: named, logged and counted, never silent."""

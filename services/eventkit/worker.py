@@ -24,7 +24,7 @@ from services.eventkit import dead_letters, jobs, logs, metrics, tracing
 from services.eventkit import engine as engine_module
 from services.eventkit.batch import text_of
 from services.eventkit.dead_letters import DEAD, Letter
-from services.eventkit.decision import Event
+from services.eventkit.decision import ATTEMPTS_EXHAUSTED, Event
 from services.eventkit.engine import Done, Engine, Failed, Step
 from services.eventkit.ids import derived
 from services.eventkit.jobs import Claimed, JobContext, JobKind, Postpone, Refused, RetryLater
@@ -131,7 +131,7 @@ class Worker:
         if not isinstance(error, RetryLater):
             LOG.exception("job call raised", **_fields(job))
         if kind.max_attempts is not None and job.attempt >= kind.max_attempts:
-            self._complete(job, "dead", {"reason": "attempts_exhausted"}, str(error))
+            self._complete(job, "dead", {"reason": ATTEMPTS_EXHAUSTED}, str(error))
         else:
             self._give_back(job, kind, error, used=True)
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from services.eventkit.decision import APPLIED, Decision, Emit, NewJob, ignored
+from services.eventkit.decision import APPLIED, ATTEMPTS_EXHAUSTED, Decision, Emit, NewJob, ignored
 
 PENDING = "pending"
 CAPTURED = "captured"
@@ -74,6 +74,7 @@ class Payment:
     captured: int = 0
     refunded: int = 0
     reason: str = ""
+    refunds_refused: int = 0
     version: int = 0
 
 
@@ -93,9 +94,13 @@ def payment_key(key: str) -> str:
     return f"payment:{key}"
 
 
-def refund_key(key: str) -> str:
-    """The key by which the provider knows the one refund of an order."""
-    return f"refund:{key}"
+def refund_key(key: str, refused: int = 0) -> str:
+    """The key of an order's refund. Only one that was refused for good is followed by another.
+
+    A provider answers a key the same for ever, so asking again after a refusal needs a new one; it
+    cannot pay twice, because the refused one paid nothing and the provider keeps to the capture.
+    """
+    return f"refund:{key}:{refused}" if refused else f"refund:{key}"
 
 
 def charge(state: Payment | None, request: ChargeRequest) -> Decision[Payment]:
@@ -158,12 +163,14 @@ def refund_failed(state: Payment | None, reason: str) -> Decision[Payment]:
     status = _next(state, "refund.failed")
     if state is None or status is None:
         return _ignored(state)
-    changed = replace(state, status=status, reason=reason)
+    # After attempts that were used up the outcome is unknown: it is asked for under the same key.
+    refused = state.refunds_refused + (reason != ATTEMPTS_EXHAUSTED)
+    changed = replace(state, status=status, reason=reason, refunds_refused=refused)
     return Decision(APPLIED, changed, (_emit("RefundFailed", changed, changed.captured, reason),))
 
 
 def retry_refund(state: Payment | None) -> Decision[Payment]:
-    """Ask for a failed refund once more, by the same key."""
+    """Ask for a failed refund once more."""
     status = _next(state, "RetryRefund")
     if state is None or status is None:
         return _ignored(state)
@@ -192,7 +199,10 @@ def _captured(payment: Payment) -> Decision[Payment]:
 
 
 def _refund(payment: Payment) -> NewJob:
-    return NewJob("refund", {"amount": payment.captured})
+    return NewJob(
+        "refund",
+        {"amount": payment.captured, "key": refund_key(payment.key, payment.refunds_refused)},
+    )
 
 
 def _emit(event_type: str, payment: Payment, amount: int, reason: str | None = None) -> Emit:

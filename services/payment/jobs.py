@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from services.eventkit.jobs import JobContext, JobKind, Refused, RetryLater
-from services.payment.domain import payment_key, refund_key
+from services.payment.domain import payment_key
 from services.payment.provider import Answer, Provider
 from services.payment.settings import PaymentSettings
 
@@ -37,7 +37,7 @@ class Calls:
 
     def refund(self, job: JobContext) -> Mapping[str, Any]:
         """Pay the order's capture back; `Refused` where the provider says that it cannot."""
-        key = refund_key(job.key)
+        key = job.args["key"]
         found = self.provider.find_refund(key) if job.attempt > 1 else None
         answer = found or self.provider.refund(key, payment_key(job.key), job.args["amount"])
         if answer["status"] == "failed":

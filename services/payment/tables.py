@@ -15,5 +15,6 @@ payments = sa.Table(
     sa.Column("captured", sa.BigInteger, nullable=False),
     sa.Column("refunded", sa.BigInteger, nullable=False),
     sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("refunds_refused", sa.Integer, nullable=False),
     sa.Column("version", sa.BigInteger, nullable=False),
 )

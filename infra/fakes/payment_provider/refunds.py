@@ -34,7 +34,8 @@ def make_refund(connection: sqlite3.Connection, key: str, ask: RefundAsk) -> Rep
     left = charge["amount"] - _paid_back(connection, ask.charge_key)
     if ask.amount > left:
         return error(422, "more_than_captured", f"Only {left} is left to pay back.")
-    return _record(connection, key, charge, ask.amount, fails=behaviour.refund_fails)
+    fails = _refused(connection, ask.charge_key) < behaviour.refund_fails
+    return _record(connection, key, charge, ask.amount, fails=fails)
 
 
 def look_up(connection: sqlite3.Connection, key: str) -> Reply:
@@ -78,6 +79,13 @@ def _paid_back(connection: sqlite3.Connection, charge_key: str) -> int:
     row = connection.execute(
         "SELECT coalesce(sum(amount), 0) FROM entries WHERE kind = 'refund' AND charge_key = ?",
         (charge_key,),
+    ).fetchone()
+    return int(row[0])
+
+
+def _refused(connection: sqlite3.Connection, charge_key: str) -> int:
+    row = connection.execute(
+        "SELECT count(*) FROM refunds WHERE status = 'failed' AND charge_key = ?", (charge_key,)
     ).fetchone()
     return int(row[0])
 

@@ -7,9 +7,10 @@ import re
 from dataclasses import dataclass, replace
 
 CARD_DECLINED = "card_declined"
+FOR_EVER = 1_000_000
 UNKNOWN_TOKEN = "unknown_token"  # noqa: S105 - a reason, not a secret
 
-_NUMBERED = re.compile(r"(tok_slow|tok_flaky|refund_flaky)_(\d{1,6})")
+_NUMBERED = re.compile(r"(tok_slow|tok_flaky|refund_flaky|refund_fails)_(\d{1,6})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,14 +18,15 @@ class Behaviour:
     """How charges and refunds under a token go.
 
     ``slow_ms`` milliseconds pass before a charge is settled; ``hold_first`` keeps the first
-    answer back; the first ``flaky`` charges and ``refund_flaky`` refunds are answered with 503.
+    answer back; the first ``flaky`` charges and ``refund_flaky`` refunds are answered with 503; the
+    first ``refund_fails`` refunds are refused for good.
     """
 
     decline_reason: str | None = None
     slow_ms: int = 0
     hold_first: bool = False
     flaky: int = 0
-    refund_fails: bool = False
+    refund_fails: int = 0
     refund_flaky: int = 0
 
 
@@ -45,7 +47,7 @@ def _with_part(behaviour: Behaviour, part: str) -> Behaviour:
         case "tok_timeout_then_ok":
             return replace(behaviour, hold_first=True)
         case "refund_fails":
-            return replace(behaviour, refund_fails=True)
+            return replace(behaviour, refund_fails=FOR_EVER)
     numbered = _NUMBERED.fullmatch(part)
     if numbered is None:
         return replace(behaviour, decline_reason=UNKNOWN_TOKEN)
@@ -55,5 +57,7 @@ def _with_part(behaviour: Behaviour, part: str) -> Behaviour:
             return replace(behaviour, slow_ms=number)
         case "tok_flaky":
             return replace(behaviour, flaky=number)
+        case "refund_fails":
+            return replace(behaviour, refund_fails=number)
         case _:
             return replace(behaviour, refund_flaky=number)

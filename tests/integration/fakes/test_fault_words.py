@@ -4,6 +4,7 @@ import pytest
 
 from infra.fakes.mail_sink.faults import Faults, faults_of
 from infra.fakes.payment_provider.tokens import (
+    FOR_EVER,
     CARD_DECLINED,
     UNKNOWN_TOKEN,
     Behaviour,
@@ -19,9 +20,10 @@ from infra.fakes.payment_provider.tokens import (
         ("tok_slow_2000", Behaviour(slow_ms=2000)),
         ("tok_timeout_then_ok", Behaviour(hold_first=True)),
         ("tok_flaky_3", Behaviour(flaky=3)),
-        ("tok_ok.refund_fails", Behaviour(refund_fails=True)),
+        ("tok_ok.refund_fails", Behaviour(refund_fails=FOR_EVER)),
         ("tok_ok.refund_flaky_2", Behaviour(refund_flaky=2)),
-        ("tok_slow_2000.refund_fails", Behaviour(slow_ms=2000, refund_fails=True)),
+        ("tok_ok.refund_fails_2", Behaviour(refund_fails=2)),
+        ("tok_slow_2000.refund_fails", Behaviour(slow_ms=2000, refund_fails=FOR_EVER)),
         ("refund_flaky_2.tok_flaky_1", Behaviour(flaky=1, refund_flaky=2)),
         ("tok_declined.tok_slow_5", Behaviour(decline_reason=CARD_DECLINED, slow_ms=5)),
         ("tok_unheard_of", Behaviour(decline_reason=UNKNOWN_TOKEN)),

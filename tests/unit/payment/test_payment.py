@@ -54,7 +54,7 @@ def test_a_cancel_after_the_capture_refunds_all_of_it() -> None:
     rules = after("reserved", "captured", "cancelled")
     assert status(rules) == "refunding"
     assert rules.kinds()[-1] == "refund"
-    assert rules.jobs[-1][1].args == {"amount": 4200}
+    assert rules.jobs[-1][1].args == {"amount": 4200, "key": f"refund:{ORDER}"}
     rules.give(again("refunded"))
     assert status(rules) == "refunded"
     assert rules.states[ORDER].refunded == 4200
@@ -127,6 +127,19 @@ def test_c14_a_refund_that_fails_for_good_is_said_aloud_and_can_be_tried_again()
     assert rules.states[ORDER].reason == ""
     assert rules.types() == ["PaymentCaptured", "RefundFailed", "PaymentRefunded"]
     assert rules.states[ORDER].version == 3
+
+
+@pytest.mark.parametrize(
+    ("reason", "key"),
+    [("refund_refused", f"refund:{ORDER}:1"), ("attempts_exhausted", f"refund:{ORDER}")],
+)
+def test_only_a_refund_that_was_refused_is_asked_for_under_another_key(
+    reason: str, key: str
+) -> None:
+    rules = after("reserved", "captured", "cancelled")
+    rules.give(event("refund.failed", {"reason": reason}))
+    rules.give(again("retry"))
+    assert rules.jobs[-1][1].args["key"] == key
 
 
 def test_c15_a_repeated_reservation_charges_once() -> None:

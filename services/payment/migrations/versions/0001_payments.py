@@ -20,6 +20,7 @@ CREATE TABLE payments (
     captured  bigint NOT NULL CHECK (captured BETWEEN 0 AND amount),
     refunded  bigint NOT NULL CHECK (refunded BETWEEN 0 AND captured),
     reason    text NOT NULL,
+    refunds_refused integer NOT NULL CHECK (refunds_refused >= 0),
     version   bigint NOT NULL CHECK (version >= 0),
     CHECK ((status = 'cancelled') = (amount = 0)),
     CHECK (length(currency) = CASE WHEN amount = 0 THEN 0 ELSE 3 END),
