@@ -4,9 +4,7 @@ from uuid import uuid4
 
 import psycopg
 
-from infra.connect import connectors
 from infra.local import ready
-from infra.local.ports import HOST
 from infra.names import EMITTERS, connector, slot
 from services.orderctl.murmur2 import partition_of
 from tests.live_stack import LiveStack
@@ -59,10 +57,10 @@ def test_c39_a_dead_letter_keeps_its_key(saga: Saga) -> None:
 
 
 def test_c47_setting_up_twice_changes_nothing(stack: LiveStack, faults: Faults) -> None:
-    assert [_set_up(stack), _set_up(stack)] == ["5 running"] * 2
+    assert [faults.set_up_connectors(), faults.set_up_connectors()] == ["5 running"] * 2
     stack.restart("connect")
 
-    assert _connectors(faults) == {connector(service) for service in EMITTERS}
+    assert faults.connectors() == {connector(service) for service in EMITTERS}
     with psycopg.connect(stack.settings.slots_url.replace("+psycopg", "")) as conn:
         slots = conn.execute("SELECT slot_name, active FROM pg_replication_slots").fetchall()
     assert sorted(slots) == sorted((slot(service), True) for service in EMITTERS)
@@ -70,13 +68,13 @@ def test_c47_setting_up_twice_changes_nothing(stack: LiveStack, faults: Faults) 
 
 def test_c47_status_names_a_missing_connector(saga: Saga, stack: LiveStack, faults: Faults) -> None:
     faults.delete_connector("order")
-    assert "order: connector missing" in ready.not_ready(stack.settings)["connect"]
+    until(lambda: "order: connector missing" in _connect(stack), "status to name the connector")
     order_id = saga.place()
     assert saga.order(order_id)["waiting_for"]["step"] == "stock"
 
-    assert _set_up(stack) == "5 running, 1 changed"
+    assert faults.set_up_connectors() == "5 running, 1 changed"
     assert saga.ended(order_id) == "confirmed"
-    assert not ready.not_ready(stack.settings)["connect"]
+    assert not _connect(stack)
     saga.verify()
 
 
@@ -113,14 +111,9 @@ def test_c55_a_newer_event_comes_first(saga: Saga) -> None:
     assert figures == {"status": "confirmed", "total": 1250}
 
 
-def _set_up(stack: LiveStack) -> str:
-    return connectors.ensure(
-        stack.url("connect"), HOST, stack.ports["postgres"], stack.settings.slots_url
-    )
-
-
-def _connectors(faults: Faults) -> set[str]:
-    return set(faults.connect("GET", "/connectors").json())
+def _connect(stack: LiveStack) -> str:
+    """What `make status` says is wrong with Connect."""
+    return ready.not_ready(stack.settings)["connect"]
 
 
 def _view(saga: Saga, order_id: str) -> dict[str, object]:

@@ -5,6 +5,8 @@ from contextlib import contextmanager
 
 import requests
 
+from infra.connect import connectors
+from infra.local.ports import HOST
 from infra.names import connector
 from tests.live_stack import LiveStack
 from tests.saga.support.wait import until
@@ -42,13 +44,25 @@ class Faults:
 
     def delete_connector(self, service: str) -> None:
         """A service's outbox is read no more; its slot and the place in it are kept."""
-        self.connect("DELETE", f"/connectors/{connector(service)}")
+        name = connector(service)
+        self.connect("DELETE", f"/connectors/{name}")
+        until(lambda: name not in self.connectors(), f"{name} to be gone")
+
+    def connectors(self) -> set[str]:
+        """The names of all connectors there are."""
+        return set(self.connect("GET", "/connectors").json())
+
+    def set_up_connectors(self) -> str:
+        """Sets up all connectors as ``make up`` does; what was done."""
+        settings = self.stack.settings
+        return connectors.ensure(self._url, HOST, settings.ports["postgres"], settings.slots_url)
 
     def repair(self) -> None:
         """Starts whatever is down and waits until all of the stack is ready."""
         for name, state in self.stack.supervisor.states().items():
             if state.state in ("STOPPED", "EXITED", "FATAL"):
                 self.stack.supervisor.start(name)
+        self.set_up_connectors()
         self.stack.wait_ready()
 
     def _states(self, name: str) -> set[str]:

@@ -9,6 +9,7 @@ from uuid import uuid4
 import httpx
 
 from services.orderctl.client import Shop
+from services.orderctl.errors import CliError
 from services.orderctl.settings import Settings
 from services.orderctl.timeline import entry, golden
 from services.orderctl.waiting import ending_of
@@ -73,8 +74,12 @@ class Saga:
         }
 
     def post(self, body: Any, headers: Mapping[str, str] | None = None) -> httpx.Response:
-        """Sends an order, whatever the answer; an accepted one is remembered."""
-        answer = self.shop.orders.send("POST", "/orders", json=body, headers=headers)
+        """Sends an order until there is an answer, as a careful client does: under one key.
+
+        An accepted order is remembered.
+        """
+        sent = {"Idempotency-Key": str(uuid4()), **(headers or {})}
+        answer = until(lambda: self._answer(body, sent), "an answer to POST /orders", 90)
         if answer.status_code == httpx.codes.ACCEPTED:
             order_id = answer.json()["order_id"]
             if order_id not in self.orders:
@@ -182,3 +187,9 @@ class Saga:
         invariants.check(
             self.settings, self.shop, wanted, set(self.skus), set(self.produced), seconds
         )
+
+    def _answer(self, body: Any, headers: Mapping[str, str]) -> httpx.Response | None:
+        try:
+            return self.shop.orders.send("POST", "/orders", json=body, headers=headers)
+        except CliError:
+            return None  # no answer, or none in time: nobody knows what became of it
