@@ -35,7 +35,11 @@ def up(
 
     Example: PORT_BASE=22800 SAGA_STATE_DIR=.state-2 python -m infra.local up
     """
-    stack = lifecycle.up(services)
+    try:
+        stack = lifecycle.up(services)
+    except KeyboardInterrupt:
+        errors.print("Interrupted. `make up` goes on from here; `make down` stops what runs.")
+        raise typer.Exit(130) from None
     console.print(f"Order API  {stack.ports.url('order')}/docs")
     building = binary.status(stack.layout.cache)
     console.print(f"Jaeger     {building or stack.ports.url('jaeger')}")
@@ -123,9 +127,6 @@ def main() -> int:
         errors.print(f"[red]✗[/red] {escape(error.problem)}", soft_wrap=True)
         errors.print(f"  → {escape(error.next_step)}", soft_wrap=True)
         return 1
-    except KeyboardInterrupt:
-        errors.print("Interrupted. `make up` goes on from here; `make down` stops what runs.")
-        return 130
     return 0
 
 

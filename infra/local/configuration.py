@@ -3,6 +3,7 @@
 from infra.local.ports import HOST
 from infra.local.render import template, write_if_changed
 from infra.local.stack import Stack
+from infra.toxiproxy import proxies
 
 
 def write(stack: Stack) -> None:
@@ -15,12 +16,13 @@ def write(stack: Stack) -> None:
                 "broker": ports.address("kafka"),
                 "controller": ports.address("kafka_controller"),
                 "data": str(stack.layout.data / "kafka"),
+                **_second_listener(stack),
             },
         ),
         "connect.properties": template(
             "connect/worker.properties",
             {
-                "broker": ports.address("kafka"),
+                "broker": stack.inside("kafka"),
                 "connect": ports.address("connect"),
                 "host": HOST,
                 "port": ports["connect"],
@@ -40,5 +42,16 @@ def write(stack: Stack) -> None:
             },
         ),
     }
+    if stack.toxiproxy:
+        texts["toxiproxy.json"] = proxies.configuration(ports.address)
     for name, text in texts.items():
         write_if_changed(conf / name, text)
+
+
+def _second_listener(stack: Stack) -> dict[str, str]:
+    if stack.toxiproxy is None:
+        return {"also_listens": "", "also_advertised": ""}
+    return {
+        "also_listens": f",PROXIED://{stack.ports.address('kafka_proxied')}",
+        "also_advertised": f",PROXIED://{stack.inside('kafka')}",
+    }

@@ -33,9 +33,11 @@ class Progress:
         ):
             yield self
 
-    def began(self, name: str) -> None:
-        """A part has begun."""
-        self._running[name] = time.monotonic()
+    def began(self, name: str) -> bool:
+        """A part has begun; says whether that is news."""
+        new = name not in self._running
+        self._running.setdefault(name, time.monotonic())
+        return new
 
     def say(self, name: str, words: str) -> None:
         """What a running part is doing."""

@@ -5,22 +5,25 @@ jgo is asked for exact files only: its own dependency resolution picks other ver
 
 import fcntl
 import hashlib
+import shutil
 import tarfile
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-import requests
 import tenacity
 
+from infra.local.background import Background
 from infra.local.errors import StackError
 from infra.local.jars import Jar, fingerprint, read_lock
 
 AT_ONCE = 8
 ATTEMPTS = 4
+SCRATCH = ".fetch-"
 Report = Callable[[str], None]
 
 
@@ -58,6 +61,10 @@ def _fetch(wanted: dict[Path, list[Jar]], report: Report) -> None:
     drafts = {home: home.with_name(home.name + ".part") for home in wanted}
     tasks = [(jar, _folder(jar, drafts[home])) for home, jars in wanted.items() for jar in jars]
     _download_all(tasks, report)
+    for draft in drafts.values():
+        # What an interrupted download left would end up in a class path.
+        for scratch in draft.rglob(f"{SCRATCH}*"):
+            shutil.rmtree(scratch)
     for home, jars in wanted.items():
         for jar in jars:
             if jar.extension == "tar.gz":
@@ -71,55 +78,83 @@ def _folder(jar: Jar, home: Path) -> Path:
     return home / "debezium-postgres" if jar.part == "debezium" else home
 
 
+class Tally:
+    """Counts what has arrived, from several threads, and tells it."""
+
+    def __init__(self, files: int, report: Report) -> None:
+        self._files, self._report = files, report
+        self._done = self._size = 0
+        self._lock = threading.Lock()
+
+    def add(self, size: int) -> None:
+        """So many bytes more."""
+        with self._lock:
+            self._size += size
+            self._report(f"{self._done} of {self._files} files, {self._size / 1e6:.0f} MB")
+
+    def finish_file(self) -> None:
+        """One file more."""
+        with self._lock:
+            self._done += 1
+
+    @contextmanager
+    def following(self, _name: str, _size: int) -> Iterator[Callable[[int], None]]:
+        """What jgo asks for to tell how a download comes along."""
+        yield self.add
+
+
 def _download_all(tasks: Sequence[tuple[Jar, Path]], report: Report) -> None:
-    done, size = 0, 0
-    pool = ThreadPoolExecutor(AT_ONCE)
-    try:
-        futures = {pool.submit(_download, jar, folder): jar for jar, folder in tasks}
-        for future in as_completed(futures):
-            done, size = done + 1, size + _result(futures[future], future.result)
-            report(f"{done} of {len(tasks)} files, {size / 1e6:.0f} MB")
-    finally:
-        pool.shutdown(cancel_futures=True)
+    tally = Tally(len(tasks), report)
+    jars = {str(folder / jar.filename): jar for jar, folder in tasks}
+    background: Background[None] = Background(AT_ONCE)
+    for name, jar in jars.items():
+        background.start(name, partial(_download, jar, Path(name), tally))
+    for _ in jars:
+        name, error = background.next()
+        if isinstance(error, BaseException):
+            raise _explained(jars[name], error) from error
 
 
-def _result(jar: Jar, result: Callable[[], int]) -> int:
-    try:
-        return result()
-    except ChecksumMismatch as error:
-        raise StackError(
+def _explained(jar: Jar, error: BaseException) -> StackError:
+    if isinstance(error, ChecksumMismatch):
+        return StackError(
             f"{jar.filename} is not the file that infra/jars.lock pins: {error}",
             "Find out what changes downloads on the way to this machine before going on.",
-        ) from error
-    except (requests.RequestException, RuntimeError, OSError) as error:
-        raise StackError(
-            f"{jar.filename} could not be downloaded: {error}",
-            "Check the connection to Maven Central and run the command again; "
-            "what has arrived is kept.",
-        ) from error
+        )
+    return StackError(
+        f"{jar.filename} could not be downloaded: {error}",
+        "Check the connection to Maven Central and run the command again; "
+        "what has arrived is kept.",
+    )
 
 
 @tenacity.retry(
+    retry=tenacity.retry_if_not_exception_type(ChecksumMismatch),
     stop=tenacity.stop_after_attempt(ATTEMPTS),
     wait=tenacity.wait_exponential_jitter(1, 10),
     reraise=True,
 )
-def _download(jar: Jar, folder: Path) -> int:
-    folder.mkdir(parents=True, exist_ok=True)
-    target = folder / jar.filename
+def _download(jar: Jar, target: Path, tally: Tally) -> None:
     if not (target.exists() and sha256_of(target) == jar.sha256):
+        target.parent.mkdir(parents=True, exist_ok=True)
         # A repository folder for each attempt: jgo would take half a file of a broken one as whole.
-        from jgo.maven import MavenContext, PythonResolver  # slow to import, seldom needed
-
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".fetch-") as scratch:
-            context = MavenContext(resolver=PythonResolver(), repo_cache=Path(scratch), timeout=30)
-            component = context.project(jar.group, jar.artifact).at_version(jar.version)
-            fetched = component.artifact(jar.classifier, jar.extension).resolve()
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=SCRATCH) as scratch:
+            fetched = _resolve(jar, Path(scratch), tally)
             actual = sha256_of(fetched)
             if actual != jar.sha256:
                 raise ChecksumMismatch(f"sha256 {actual} instead of {jar.sha256}")
             fetched.replace(target)
-    return target.stat().st_size
+    tally.finish_file()
+
+
+def _resolve(jar: Jar, scratch: Path, tally: Tally) -> Path:
+    from jgo.maven import MavenContext, PythonResolver  # slow to import, seldom needed
+
+    resolver = PythonResolver(progress_callback=tally.following)
+    context = MavenContext(resolver=resolver, repo_cache=scratch, timeout=30)
+    component = context.project(jar.group, jar.artifact).at_version(jar.version)
+    fetched: Path = component.artifact(jar.classifier, jar.extension).resolve()
+    return fetched
 
 
 def sha256_of(file: Path) -> str:

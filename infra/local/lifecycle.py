@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -61,11 +62,14 @@ def _missing(stack: Stack) -> list[str]:
 def _prepare(where: Layout) -> tuple[Stack, Supervisor]:
     supervisor = Supervisor(where)
     with Progress().shown() as progress:
-        progress.began("download")
-        stack = stacks.prepare(
-            where, _ports(where, supervisor), lambda w: progress.say("download", w)
-        )
+        stack = stacks.prepare(where, _ports(where, supervisor), partial(_downloading, progress))
     return stack, supervisor
+
+
+def _downloading(progress: Progress, words: str) -> None:
+    if progress.began("download"):
+        console.print("Downloading the Java programs that infra/jars.lock pins, once (230 MB).")
+    progress.say("download", words)
 
 
 def _ports(where: Layout, supervisor: Supervisor) -> Ports:

@@ -2,9 +2,10 @@
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Protocol
+
+from infra.local.background import Background
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,7 @@ class Part:
 class Watcher(Protocol):
     """Is told how the parts come along."""
 
-    def began(self, name: str) -> None: ...
+    def began(self, name: str) -> object: ...
 
     def ended(self, name: str, seconds: float, words: str) -> None: ...
 
@@ -38,27 +39,26 @@ def run(parts: Sequence[Part], watcher: Watcher) -> None:
     """Run all parts. After a failure no further part begins; raises PartFailed for the first."""
     pending = {part.name: part for part in parts}
     done: set[str] = set()
-    began: dict[Future[str], tuple[str, float]] = {}
+    began: dict[str, float] = {}
     failure: PartFailed | None = None
-    with ThreadPoolExecutor(max_workers=len(parts)) as pool:
-        while pending or began:
-            ready = [part for part in pending.values() if done.issuperset(part.needs)]
-            for part in ready:
-                del pending[part.name]
-                watcher.began(part.name)
-                began[pool.submit(part.work)] = (part.name, time.monotonic())
-            if not began:
-                raise ValueError(f"these parts wait for each other: {', '.join(pending)}")
-            for future in wait(began, return_when=FIRST_COMPLETED).done:
-                name, start = began.pop(future)
-                seconds = time.monotonic() - start
-                if error := future.exception():
-                    watcher.failed(name, seconds, error)
-                    failure = failure or _because(name, error)
-                    pending.clear()
-                else:
-                    watcher.ended(name, seconds, future.result())
-                    done.add(name)
+    background: Background[str] = Background(at_once=len(parts))
+    while pending or began:
+        for part in [part for part in pending.values() if done.issuperset(part.needs)]:
+            del pending[part.name]
+            watcher.began(part.name)
+            began[part.name] = time.monotonic()
+            background.start(part.name, part.work)
+        if not began:
+            raise ValueError(f"these parts wait for each other: {', '.join(pending)}")
+        name, result = background.next()
+        seconds = time.monotonic() - began.pop(name)
+        if isinstance(result, BaseException):
+            watcher.failed(name, seconds, result)
+            failure = failure or _because(name, result)
+            pending.clear()
+        else:
+            watcher.ended(name, seconds, result)
+            done.add(name)
     if failure:
         raise failure
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from infra.local.account import die_with_parent
 from infra.local.layout import ROOT
+from infra.local.ports import HOST
 from infra.local.stack import Stack
 from infra.names import EMITTERS
 
@@ -50,6 +51,7 @@ def all_programs(stack: Stack) -> list[Program]:
         _connect(stack),
         _guardian(stack),
         _jaeger(stack),
+        *_toxiproxy(stack),
         *_fakes(stack),
         *(_service(stack, name) for name in EMITTERS),
         *_projector(stack),
@@ -102,7 +104,7 @@ def _registry(stack: Stack) -> Program:
         "quarkus.management.port": ports["registry_management"],
         "apicurio.storage.kind": "sql",
         "apicurio.storage.sql.kind": "postgresql",
-        "apicurio.datasource.url": f"jdbc:postgresql://{ports.address('postgres')}/registry_db",
+        "apicurio.datasource.url": f"jdbc:postgresql://{stack.inside('postgres')}/registry_db",
         "apicurio.datasource.username": "registry_svc",
         # Twenty connections by default; nobody asks it for more than a few schemas.
         "apicurio.datasource.jdbc.initial-size": 1,
@@ -163,6 +165,16 @@ def _jaeger(stack: Stack) -> Program:
     )
 
 
+def _toxiproxy(stack: Stack) -> list[Program]:
+    if stack.toxiproxy is None:
+        return []
+    options = ("-host", HOST, "-port", str(stack.ports["toxiproxy"]))
+    config = str(stack.layout.conf / "toxiproxy.json")
+    command = (*die_with_parent("TERM"), str(stack.toxiproxy), *options, "-config", config)
+    # Stopped after all that it connects, started before.
+    return [Program("toxiproxy", command, priority=5)]
+
+
 def _fakes(stack: Stack) -> list[Program]:
     common = {**SMALL, **stack.traced()}
     provider = {
@@ -185,8 +197,8 @@ def _fakes(stack: Stack) -> list[Program]:
 def _service(stack: Stack, name: str) -> Program:
     extra = {
         "order": {"SAGA_JAEGER_URL": stack.ports.url("jaeger")},
-        "payment": {"SAGA_PROVIDER_URL": stack.ports.url("payment_provider")},
-        "email": {"SAGA_SMTP_HOST": "127.0.0.1", "SAGA_SMTP_PORT": str(stack.ports["mail_smtp"])},
+        "payment": {"SAGA_PROVIDER_URL": f"http://{stack.inside('payment_provider')}"},
+        "email": {"SAGA_SMTP_HOST": HOST, "SAGA_SMTP_PORT": str(stack.inside_port("mail_smtp"))},
     }
     environment = {**SMALL, **stack.service_environment(name, port=name), **extra.get(name, {})}
     return Program(name, _python(f"services.{name}"), 70, environment)

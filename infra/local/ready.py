@@ -42,7 +42,9 @@ def not_ready(stack: Stack) -> dict[str, str]:
 def bare_checks(stack: Stack) -> dict[str, Check]:
     """The same of each process alone, before anything is asked of it."""
     ports = stack.ports
+    proxy = {"toxiproxy": partial(http, ports.url("toxiproxy") + "/version")}
     return {
+        **(proxy if stack.toxiproxy else {}),
         "postgres": partial(_postgres, stack),
         "broker": partial(broker, ports.address("kafka")),
         "registry": partial(http, ports.url("registry_management") + "/health/ready"),

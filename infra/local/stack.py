@@ -10,10 +10,12 @@ from infra.local.layout import Layout
 from infra.local.ports import HOST, Ports
 from infra.local.postgres_home import PostgresHome
 from infra.names import SERVICES, database, role
+from infra.toxiproxy.binary import TOXIPROXY
+from infra.toxiproxy.proxies import FRONTS
 
 REGISTRY_API = "/apis/ccompat/v7"
 # These say where a stack is, not how its services behave: each stack sets its own.
-NOT_INHERITED = ("SAGA_STATE_DIR", "SAGA_CACHE_DIR", "SAGA_ENV_FILE")
+NOT_INHERITED = ("SAGA_STATE_DIR", "SAGA_CACHE_DIR", "SAGA_ENV_FILE", "SAGA_PROXIED")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +29,23 @@ class Stack:
     distributions: fetch.Distributions
     postgres: PostgresHome
     overrides: Mapping[str, str]
+    toxiproxy: Path | None = None
+    """Where it is set, the processes of the stack reach each other through it."""
+
+    def inside(self, part: str) -> str:
+        """``host:port`` at which the stack's own processes reach a part."""
+        return self.ports.address(FRONTS.get(part, part) if self.toxiproxy else part)
+
+    def inside_port(self, part: str) -> int:
+        """The port of `inside`."""
+        return int(self.inside(part).rpartition(":")[2])
 
     def database_url(self, account: str, name: str) -> str:
         """SQLAlchemy's address of a database for one of the accounts."""
-        password = self.passwords[account]
-        return f"postgresql+psycopg://{account}:{password}@{self.ports.address('postgres')}/{name}"
+        return self._database_url(account, name, self.ports.address("postgres"))
+
+    def _database_url(self, account: str, name: str, address: str) -> str:
+        return f"postgresql+psycopg://{account}:{self.passwords[account]}@{address}/{name}"
 
     @property
     def registry_url(self) -> str:
@@ -56,8 +70,10 @@ class Stack:
         return {
             **self.overrides,
             **self.traced(),
-            "SAGA_DATABASE_URL": self.database_url(role(service), database(service)),
-            "SAGA_KAFKA_BOOTSTRAP": self.ports.address("kafka"),
+            "SAGA_DATABASE_URL": self._database_url(
+                role(service), database(service), self.inside("postgres")
+            ),
+            "SAGA_KAFKA_BOOTSTRAP": self.inside("kafka"),
             "SAGA_REGISTRY_URL": self.registry_url,
             "SAGA_HTTP_HOST": HOST,
             "SAGA_HTTP_PORT": str(self.ports[port]),
@@ -96,7 +112,8 @@ class Stack:
 def prepare(where: Layout, ports: Ports, report: fetch.Report) -> Stack:
     """Everything a start needs that is not a process: a Java runtime, downloads, passwords.
 
-    Raises StackError when this machine does not allow it.
+    With SAGA_PROXIED=1 the stack's own connections go through Toxiproxy. Raises StackError when
+    this machine does not allow it.
     """
     java.check_platform()
     return Stack(
@@ -111,4 +128,10 @@ def prepare(where: Layout, ports: Ports, report: fetch.Report) -> Stack:
             for name, value in os.environ.items()
             if name.startswith("SAGA_") and name not in NOT_INHERITED
         },
+        toxiproxy=_toxiproxy(where, report) if os.environ.get("SAGA_PROXIED") == "1" else None,
     )
+
+
+def _toxiproxy(where: Layout, report: fetch.Report) -> Path:
+    report("toxiproxy (built once: a minute or two)")
+    return TOXIPROXY.find_or_build(where.cache)

@@ -42,24 +42,29 @@ class Starter:
 
     def _ground(self) -> list[Part]:
         return [
+            *(Part(name, partial(self._process, name)) for name in self._through()),
             Part("postgres", self._postgres),
             Part("broker", self._broker),
             Part("jaeger", self._jaeger),
             *(Part(name, partial(self._process, name)) for name in FAKES),
             Part("databases", self._databases, ("postgres",)),
             Part("migrations", self._migrations, ("databases",)),
-            Part("registry", partial(self._process, "registry"), ("databases",)),
+            Part("registry", partial(self._process, "registry"), self._through("databases")),
             Part("schemas", self._schemas, ("registry",)),
             Part("topics", self._topics, ("broker",)),
-            Part("connect", partial(self._process, "connect"), ("broker",)),
+            Part("connect", partial(self._process, "connect"), self._through("broker")),
             Part("connect-guardian", partial(self._process, "connect-guardian")),
             Part("connectors", self._connectors, ("connect", "topics", "migrations")),
         ]
 
     def _services(self) -> list[Part]:
-        needs = ("migrations", "topics", "schemas")
+        needs = self._through("migrations", "topics", "schemas")
         names = (*EMITTERS, *PROJECTOR)
         return [Part(name, partial(self._process, name), needs) for name in names]
+
+    def _through(self, *needs: str) -> tuple[str, ...]:
+        """What a part needs, and what its connections go through."""
+        return (*needs, "toxiproxy") if self._stack.toxiproxy else needs
 
     def _process(self, name: str) -> str:
         self._supervisor.start(name)
@@ -117,7 +122,7 @@ class Starter:
         return connectors.ensure(
             self._stack.ports.url("connect"),
             HOST,
-            self._stack.ports["postgres"],
+            self._stack.inside_port("postgres"),
             self._stack.slots_url,
         )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.jaeger import binary
+from infra.jaeger.binary import JAEGER
 from infra.local.errors import StackError
 from infra.local.layout import ROOT
 from infra.local.render import template
@@ -25,28 +25,28 @@ def executable(path: Path) -> Path:
 def test_jaeger_bin_comes_first_then_path_then_the_cache(tmp_path: Path) -> None:
     given = executable(tmp_path / "given")
     on_path = executable(tmp_path / "bin" / "jaeger")
-    cached = executable(binary.cached_binary(tmp_path))
+    cached = executable(JAEGER.cached(tmp_path))
     path = str(on_path.parent)
 
-    assert binary.find(tmp_path, {"JAEGER_BIN": str(given), "PATH": path}) == given
-    assert binary.find(tmp_path, {"JAEGER_BIN": "", "PATH": path}) == on_path
-    assert binary.find(tmp_path, NOTHING) == cached
+    assert JAEGER.find(tmp_path, {"JAEGER_BIN": str(given), "PATH": path}) == given
+    assert JAEGER.find(tmp_path, {"JAEGER_BIN": "", "PATH": path}) == on_path
+    assert JAEGER.find(tmp_path, NOTHING) == cached
 
 
 def test_a_cached_binary_is_taken_without_building(tmp_path: Path) -> None:
-    cached = executable(binary.cached_binary(tmp_path))
-    assert binary.find_or_build(tmp_path, NOTHING) == cached
-    assert binary.status(tmp_path, NOTHING) == ""
+    cached = executable(JAEGER.cached(tmp_path))
+    assert JAEGER.find_or_build(tmp_path, NOTHING) == cached
+    assert JAEGER.status(tmp_path, NOTHING) == ""
 
 
 def test_jaeger_bin_that_cannot_be_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StackError, match="cannot be run"):
-        binary.find(tmp_path, {"JAEGER_BIN": str(tmp_path / "none")})
+        JAEGER.find(tmp_path, {"JAEGER_BIN": str(tmp_path / "none")})
 
 
 def test_nothing_yet(tmp_path: Path) -> None:
-    assert binary.find(tmp_path, NOTHING) is None
-    assert binary.status(tmp_path, NOTHING) == "jaeger is not built yet"
+    assert JAEGER.find(tmp_path, NOTHING) is None
+    assert JAEGER.status(tmp_path, NOTHING) == "jaeger is not built yet"
 
 
 def test_a_build_that_runs_tells_its_phase_and_its_time(tmp_path: Path) -> None:
@@ -54,20 +54,20 @@ def test_a_build_that_runs_tells_its_phase_and_its_time(tmp_path: Path) -> None:
     (tmp_path / "jaeger-status.json").write_text(json.dumps(said))
     with (tmp_path / "jaeger-lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        assert binary.status(tmp_path, NOTHING) == "building jaeger: compiling, 2 min so far"
+        assert JAEGER.status(tmp_path, NOTHING) == "building jaeger: compiling, 2 min so far"
 
 
 def test_a_build_that_was_killed_is_not_told_as_running(tmp_path: Path) -> None:
     said = {"phase": "compiling", "since": time.time(), "failed": False}
     (tmp_path / "jaeger-status.json").write_text(json.dumps(said))
     assert (
-        binary.status(tmp_path, NOTHING) == "jaeger was not built: it was stopped while compiling"
+        JAEGER.status(tmp_path, NOTHING) == "jaeger was not built: it was stopped while compiling"
     )
 
 
 def test_a_failure_is_told_with_its_reason(tmp_path: Path) -> None:
-    binary.report_failure(tmp_path, "no network")
-    assert binary.status(tmp_path, NOTHING) == "jaeger could not be built: no network"
+    JAEGER.report_failure(tmp_path, "no network")
+    assert JAEGER.status(tmp_path, NOTHING) == "jaeger could not be built: no network"
 
 
 def test_the_configuration_listens_on_this_machine_only() -> None:
