@@ -29,6 +29,15 @@ OPEN = (DEAD, PARKED, QUARANTINED)
 NO_TENANT = "unknown"
 _ERROR_LENGTH = 2000
 
+_BLOCKED = (
+    sa.select(tables.inbox.c.key)
+    .where(
+        tables.inbox.c.key == sa.any_(sa.bindparam("keys", type_=ARRAY(sa.Text))),
+        tables.inbox.c.status != "done",
+    )
+    .distinct()
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Letter:
@@ -92,10 +101,7 @@ def blocked_keys(conn: Connection, keys: Collection[str]) -> set[str]:
     """Those of the keys that have a letter or a parked record. Their locks must be held."""
     if not keys:
         return set()
-    box = tables.inbox.c
-    wanted = sa.bindparam("keys", sorted(keys), ARRAY(sa.Text))
-    query = sa.select(box.key).where(box.key == sa.any_(wanted), box.status != "done").distinct()
-    return set(conn.execute(query).scalars())
+    return set(conn.execute(_BLOCKED, {"keys": sorted(keys)}).scalars())
 
 
 def store(

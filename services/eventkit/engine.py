@@ -28,6 +28,19 @@ from services.eventkit.outbox import OutboxRow
 
 S = TypeVar("S", bound=Any)
 
+_KEYS = sa.bindparam("keys", type_=ARRAY(sa.Text))
+_ENTER_KEYS = (
+    insert(tables.keys)
+    .from_select(["key"], sa.select(sa.func.unnest(_KEYS).column_valued("key")))
+    .on_conflict_do_nothing()
+)
+_LOCK_KEYS = (
+    sa.select(tables.keys.c.key)
+    .where(tables.keys.c.key == sa.any_(_KEYS))
+    .order_by(tables.keys.c.key)
+    .with_for_update()
+)
+
 
 class Store(Protocol[S]):
     """A service's SQL: loads and saves aggregates and their related rows, set by set."""
@@ -250,19 +263,11 @@ def lock_keys(conn: Connection, keys: Collection[str]) -> None:
     A row of ``keys`` stands for an aggregate that may not exist yet: ``FOR UPDATE`` alone does not
     lock rows that are not there.
     """
-    ordered = sorted(keys)
-    if not ordered:
+    if not keys:
         return
-    wanted = sa.func.unnest(sa.bindparam("keys", ordered, ARRAY(sa.Text))).column_valued("key")
-    conn.execute(
-        insert(tables.keys).from_select(["key"], sa.select(wanted)).on_conflict_do_nothing()
-    )
-    conn.execute(
-        sa.select(tables.keys.c.key)
-        .where(tables.keys.c.key == sa.any_(sa.bindparam("keys", ordered, ARRAY(sa.Text))))
-        .order_by(tables.keys.c.key)
-        .with_for_update()
-    )
+    ordered = {"keys": sorted(keys)}
+    conn.execute(_ENTER_KEYS, ordered)
+    conn.execute(_LOCK_KEYS, ordered)
 
 
 def count(outcomes: Sequence[Outcome]) -> None:

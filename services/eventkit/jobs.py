@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.engine import Connection
 
 from services.eventkit import db, tables
@@ -94,6 +95,35 @@ class JobKind:
         return timedelta(seconds=self.timeout + 20)
 
 
+_ROW = tuple(JobRow.__dataclass_fields__)
+_NOW = sa.bindparam("now", type_=JOBS.c.run_at.type)
+_DUE = (
+    sa.select(JOBS.c.job_id)
+    .where(
+        JOBS.c.kind == sa.any_(sa.bindparam("kinds", type_=ARRAY(sa.Text))),
+        sa.or_(
+            sa.and_(JOBS.c.status == "pending", JOBS.c.run_at <= _NOW),
+            sa.and_(JOBS.c.status == "running", JOBS.c.locked_until < _NOW),
+        ),
+    )
+    .order_by(JOBS.c.priority, JOBS.c.run_at)
+    .limit(sa.bindparam("limit", type_=sa.Integer))
+    .with_for_update(skip_locked=True)
+    .cte("due")  # a plain subquery may be run again for each row, past its limit
+)
+_CLAIM = (
+    sa.update(JOBS)
+    .where(JOBS.c.job_id == _DUE.c.job_id)
+    .values(
+        status="running",
+        attempts=JOBS.c.attempts + 1,
+        locked_by=sa.bindparam("worker", type_=sa.Text),
+        locked_until=sa.bindparam("until", type_=JOBS.c.locked_until.type),
+    )
+    .returning(*[JOBS.c[name] for name in _ROW], JOBS.c.attempts)
+)
+
+
 def add(conn: Connection, rows: Sequence[JobRow]) -> None:
     """Stores new jobs in one statement."""
     db.insert_rows(conn, JOBS, [asdict(row) | {"status": "pending", "attempts": 0} for row in rows])
@@ -106,8 +136,8 @@ def cancel(conn: Connection, jobs: Collection[tuple[str, str]]) -> None:
     keys, kinds = zip(*sorted(jobs), strict=True)
     wanted = (
         sa.func.unnest(
-            sa.bindparam("keys", list(keys), sa.ARRAY(sa.Text)),
-            sa.bindparam("kinds", list(kinds), sa.ARRAY(sa.Text)),
+            sa.bindparam("keys", list(keys), ARRAY(sa.Text)),
+            sa.bindparam("kinds", list(kinds), ARRAY(sa.Text)),
         )
         .table_valued("key", "kind", name="wanted")
         .render_derived()
@@ -123,39 +153,15 @@ def claim(
     conn: Connection, kinds: Sequence[JobKind], worker: str, now: datetime, limit: int
 ) -> list[Claimed]:
     """Takes up to ``limit`` due jobs of these kinds, also those whose lease has run out."""
-    names = [kind.name for kind in kinds]
-    lease = max(kind.lease for kind in kinds)
-    due = (
-        sa.select(JOBS.c.job_id)
-        .where(
-            JOBS.c.kind.in_(names),
-            sa.or_(
-                sa.and_(JOBS.c.status == "pending", JOBS.c.run_at <= now),
-                sa.and_(JOBS.c.status == "running", JOBS.c.locked_until < now),
-            ),
-        )
-        .order_by(JOBS.c.priority, JOBS.c.run_at)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-        .cte("due")  # a plain subquery may be run again for each row, past its limit
-    )
-    taken = conn.execute(
-        sa.update(JOBS)
-        .where(JOBS.c.job_id == due.c.job_id)
-        .values(
-            status="running",
-            attempts=JOBS.c.attempts + 1,
-            locked_by=worker,
-            locked_until=now + lease,
-        )
-        .returning(*[JOBS.c[name] for name in JobRow.__dataclass_fields__], JOBS.c.attempts)
-    ).mappings()
-    return [
-        Claimed(
-            JobRow(**{name: row[name] for name in JobRow.__dataclass_fields__}), row["attempts"]
-        )
-        for row in taken
-    ]
+    wanted = {
+        "kinds": [kind.name for kind in kinds],
+        "now": now,
+        "until": now + max(kind.lease for kind in kinds),
+        "worker": worker,
+        "limit": limit,
+    }
+    taken = conn.execute(_CLAIM, wanted).mappings()
+    return [Claimed(JobRow(**{name: row[name] for name in _ROW}), row["attempts"]) for row in taken]
 
 
 def release(
@@ -205,7 +211,7 @@ def redrive(conn: Connection, job_id: UUID, now: datetime) -> JobRow | None:
                 finished_at=None,
                 redrives=JOBS.c.redrives + 1,
             )
-            .returning(*[JOBS.c[name] for name in JobRow.__dataclass_fields__])
+            .returning(*[JOBS.c[name] for name in _ROW])
         )
         .mappings()
         .one_or_none()

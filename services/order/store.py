@@ -14,6 +14,9 @@ from services.order.domain import Line, Order
 from services.order.tables import orders
 
 _PLAIN = [field.name for field in fields(Order) if field.name not in {"key", "lines"}]
+_WANTED = sa.select(orders).where(
+    orders.c.order_id == sa.any_(sa.bindparam("keys", type_=ARRAY(sa.Text)))
+)
 
 
 class OrderStore:
@@ -21,8 +24,7 @@ class OrderStore:
 
     def load(self, conn: Connection, keys: Sequence[str]) -> dict[str, Order]:
         """The orders with these ids."""
-        wanted = sa.any_(sa.bindparam("keys", list(keys), ARRAY(sa.Text)))
-        rows = conn.execute(sa.select(orders).where(orders.c.order_id == wanted)).mappings()
+        rows = conn.execute(_WANTED, {"keys": list(keys)}).mappings()
         return {row["order_id"]: _order(row) for row in rows}
 
     def related(

@@ -14,6 +14,9 @@ from services.payment.domain import Payment
 from services.payment.tables import payments
 
 FIELDS = [field.name for field in fields(Payment)]
+_WANTED = sa.select(payments).where(
+    payments.c.key == sa.any_(sa.bindparam("keys", type_=ARRAY(sa.Text)))
+)
 
 
 class PaymentStore:
@@ -21,8 +24,7 @@ class PaymentStore:
 
     def load(self, conn: Connection, keys: Sequence[str]) -> dict[str, Payment]:
         """The payments of these orders; one never seen is left out."""
-        wanted = sa.bindparam("keys", list(keys), ARRAY(sa.Text))
-        found = conn.execute(sa.select(payments).where(payments.c.key == sa.any_(wanted)))
+        found = conn.execute(_WANTED, {"keys": list(keys)})
         return {
             row["key"]: Payment(**{name: row[name] for name in FIELDS}) for row in found.mappings()
         }
