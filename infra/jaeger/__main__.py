@@ -31,8 +31,9 @@ def _patiently(cache: Path) -> Path:
     def tell(state: tenacity.RetryCallState) -> None:
         error = state.outcome.exception() if state.outcome else None
         if isinstance(error, StackError):
-            report_failure(cache, f"{error.problem}. {error.next_step}")
-            sys.stderr.write(f"{error.problem}\n{error.next_step}\n")
+            words = f"{error.problem}. {error.next_step} Everything but traces works without."
+            report_failure(cache, words)
+            sys.stderr.write(f"{words}\n")
 
     attempts = tenacity.Retrying(
         retry=tenacity.retry_if_exception_type(StackError),
