@@ -42,6 +42,10 @@ class Faults:
             self.connect("PUT", f"/connectors/{name}/resume")
             self.stack.wait_ready("connect")
 
+    def wait_started(self, name: str) -> None:
+        """Waits until Supervisor has started a killed process again; it need not be ready."""
+        until(lambda: self.stack.pid(name), f"{name} to be started again")
+
     def delete_connector(self, service: str) -> None:
         """A service's outbox is read no more; its slot and the place in it are kept."""
         name = connector(service)
