@@ -15,6 +15,8 @@ from infra.names import EMITTERS, connector, slot
 
 _RUNNING = "RUNNING"
 _FAILED = "FAILED"
+_MISSING, _LOST = "replication slot missing", "replication slot lost"
+_PLACE_GONE = "no longer available on the server"
 _NOT_READY = (NotYet, requests.RequestException, psycopg.OperationalError)
 
 T = TypeVar("T")
@@ -46,22 +48,24 @@ def problems(connect_url: str, slots_dsn: str) -> dict[str, str]:
 
     RUNNING alone proves little: Connect says so of a task whose database is away, too.
     """
-    connect, active = Connect(connect_url.rstrip("/")), _active_slots(slots_dsn)
-    found = {name: _problem(connect, name, slot(name) in active) for name in EMITTERS}
+    connect, slots = Connect(connect_url.rstrip("/")), _slots(slots_dsn)
+    found = {name: _problem(connect, name, slots.get(slot(name), _MISSING)) for name in EMITTERS}
     return {name: problem for name, problem in found.items() if problem}
 
 
-def _problem(connect: Connect, service: str, slot_is_active: bool) -> str:
+def _problem(connect: Connect, service: str, slot_problem: str) -> str:
     states = connect.states(connector(service))
     if not states:
         return "connector missing"
     failed = [trace for state, trace in states if state == _FAILED]
+    if slot_problem == _LOST or any(_PLACE_GONE in trace for trace in failed):
+        return f"replication slot lost: orderctl cdc recover {service}"
     if failed:
         return f"connector failed: {failed[0]}"
     waiting = [state for state, _ in states if state != _RUNNING]
     if waiting or len(states) == 1:
         return f"connector {(waiting or ['without a task'])[0].lower()}"
-    return "" if slot_is_active else "replication slot not active"
+    return slot_problem
 
 
 def _apply(connect: Connect, config: dict[str, str]) -> bool:
@@ -77,6 +81,11 @@ def _require_reading(connect_url: str, slots_dsn: str) -> None:
     found = problems(connect_url, slots_dsn)
     for service, problem in found.items():
         _revive(Connect(connect_url.rstrip("/")), connector(service), problem)
+    lost = [name for name, problem in found.items() if problem.startswith(_LOST)]
+    if lost:
+        # Waiting is no use. Everything else runs; the rows are safe in the outbox.
+        commands = ", ".join(f"orderctl cdc recover {name}" for name in lost)
+        raise StackError(f"the replication slot of {', '.join(lost)} is lost", f"Run {commands}.")
     if found:
         raise NotYet("; ".join(f"{name}: {problem}" for name, problem in found.items()))
 
@@ -88,10 +97,14 @@ def _revive(connect: Connect, name: str, problem: str) -> None:
         connect.resume(name)
 
 
-def _active_slots(dsn: str) -> set[str]:
+def _slots(dsn: str) -> dict[str, str]:
+    """What is wrong with each slot there is; nothing where it is being read."""
     with psycopg.connect(dsn.replace("+psycopg", "", 1), connect_timeout=5) as connection:
-        rows = connection.execute("SELECT slot_name FROM pg_replication_slots WHERE active")
-        return {name for (name,) in rows}
+        query = "SELECT slot_name, active, wal_status FROM pg_replication_slots"
+        return {
+            name: _LOST if status == "lost" else "" if active else "replication slot not active"
+            for name, active, status in connection.execute(query)
+        }
 
 
 def _patiently(work: Callable[[], T], wait_s: float) -> T:
