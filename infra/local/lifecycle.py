@@ -4,7 +4,7 @@ import fcntl
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from infra.local.errors import StackError
 from infra.local.layout import MARKER, Layout, write_private
 from infra.local.parts import PartFailed, run
 from infra.local.ports import Ports
-from infra.local.postgres_home import elsewhere_for
+from infra.local.postgres_home import ELSEWHERE, elsewhere_for
 from infra.local.programs import all_programs
 from infra.local.stack import Stack
 from infra.local.start import Starter
@@ -201,6 +201,8 @@ def purge() -> None:
             if folder.exists():
                 shutil.rmtree(folder)
                 console.print(f"Deleted {folder}.")
+        with suppress(OSError):  # not there, or other stacks have theirs in it
+            ELSEWHERE.rmdir()
     console.print(f"Downloads are kept in {where.cache}.")
 
 

