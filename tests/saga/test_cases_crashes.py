@@ -15,7 +15,7 @@ SERVICES = ("order", "inventory", "payment", "email", "analytics", "projector-ag
 
 
 @pytest.mark.parametrize(
-    "kills", [20, pytest.param(100, marks=[pytest.mark.long, pytest.mark.timeout(1200)])]
+    "kills", [10, pytest.param(100, marks=[pytest.mark.long, pytest.mark.timeout(1200)])]
 )
 def test_c42_crash_between_commit_and_publish(
     saga: Saga, stack: LiveStack, faults: Faults, kills: int
