@@ -9,6 +9,7 @@ from infra.names import EMITTERS, connector, slot
 from services.orderctl.murmur2 import partition_of
 from tests.live_stack import LiveStack
 from tests.saga.support.faults import Faults
+from tests.saga.support.orderctl import orderctl
 from tests.saga.support.saga import Saga
 from tests.saga.support.topics import EVENT_TOPICS
 from tests.saga.support.wait import until
@@ -36,24 +37,23 @@ def test_c39_one_key_has_one_partition(saga: Saga) -> None:
 
 
 def test_c39_a_dead_letter_keeps_its_key(saga: Saga) -> None:
-    order_id = saga.place(token="tok_declined")
-    assert saga.ended(order_id) == "cancelled:payment_declined"
-    saga.verify()
-    wrong = {"payment_id": f"payment:{order_id}", "amount": 1, "currency": "EUR"}
-    place = saga.produce("PaymentCaptured", order_id, wrong, sequence=2)
-    saga.topics.wait_read(place, "order")
+    key = str(uuid4())
+    nothing = {"amount": 0, "currency": "EUR", "payment_token": "tok_ok"}
+    place = saga.produce("StockReserved", key, nothing)
+    saga.topics.wait_read(place, "payment")
 
-    until(lambda: saga.topics.of(order_id, ["order.dlq"]), "the dead letter")
-    (letter,) = saga.topics.of(order_id, ["order.dlq"])
-    assert letter.record.key == order_id.encode()
+    until(lambda: saga.topics.of(key, ["payment.dlq"]), "the dead letter")
+    (letter,) = saga.topics.of(key, ["payment.dlq"])
+    assert letter.record.key == key.encode()
     told = {name: letter.data[name] for name in ("topic", "partition", "offset", "key")}
     assert told == {
-        "topic": "payment.events",
-        "partition": place.partition,
+        "topic": "inventory.events",
+        "partition": partition_of(key.encode(), 6),
         "offset": place.offset,
-        "key": order_id.encode(),
+        "key": key.encode(),
     }
-    assert place.partition == partition_of(order_id.encode(), 6)
+    done = orderctl("dlq", "discard", place.message_id, "-s", "payment", "--reason", "a test")
+    assert done.returncode == 0, done.stderr
 
 
 def test_c47_setting_up_twice_changes_nothing(stack: LiveStack, faults: Faults) -> None:
