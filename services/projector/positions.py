@@ -20,6 +20,11 @@ LATEST: Any = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 TIMEOUT = 3.0
 
 
+def since(unix_ms: int) -> Any:
+    """The first offset of what was written at a time or later; -1 where nothing was."""
+    return OffsetSpec.for_timestamp(unix_ms)
+
+
 class Unreachable(Exception):
     """The broker or the database did not answer; the text says which and why."""
 

@@ -7,7 +7,7 @@ happens, since the projector sends nothing and asks nobody. ``orderctl replay`` 
 import os
 import socket
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
@@ -15,7 +15,7 @@ from typing import Protocol
 import sqlalchemy as sa
 from sqlalchemy.engine import Engine
 
-from services.projector import control, group
+from services.projector import absent, control, group
 from services.projector.positions import (
     EARLIEST,
     LATEST,
@@ -23,9 +23,10 @@ from services.projector.positions import (
     admin_client,
     log_offsets,
     places_of,
+    since,
     stored_offsets,
 )
-from services.projector.settings import GROUP
+from services.projector.settings import GROUP, TOPICS
 from services.projector.tables import projection_offsets
 
 _LEASE = timedelta(seconds=20)
@@ -84,6 +85,18 @@ class FromOffset:
 
 
 @dataclass(frozen=True, slots=True)
+class Since:
+    """Where a partition was when something was written, by offset; what follows is read again."""
+
+    offsets: Mapping[Place, int]
+
+    def of(self, bounds: Bounds) -> int | None:
+        """The offset; None where nothing was written since, or nothing of it was read yet."""
+        offset = self.offsets[bounds.topic, bounds.partition]
+        return offset if 0 <= offset < bounds.position else None
+
+
+@dataclass(frozen=True, slots=True)
 class PartitionPlan:
     """One partition of a replay; ``start`` is None where it stays put."""
 
@@ -103,9 +116,13 @@ class PartitionPlan:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a replay would read again."""
+    """What a replay would read again.
+
+    ``lost_orders`` have no row at all: for their sake the other topics are read again as well.
+    """
 
     partitions: Sequence[PartitionPlan]
+    lost_orders: int = 0
 
     @property
     def moved(self) -> list[PartitionPlan]:
@@ -135,9 +152,9 @@ class Progress:
 class Replayer:
     """Plans and runs replays of the projector.
 
-    ``engine`` must be allowed to write the projector's database; ``name`` is its group. Times are
-    in seconds: ``leave_within`` is how long the agents may take to leave their group,
-    ``stalled_after`` how long nothing may move before a replay gives up waiting.
+    ``engine`` must be allowed to write the projector's database; ``name`` is its group, ``topics``
+    are all that it reads. Times are in seconds: ``leave_within`` is how long the agents may take
+    to leave their group, ``stalled_after`` how long nothing may move before a replay gives up.
     """
 
     def __init__(
@@ -146,18 +163,42 @@ class Replayer:
         bootstrap: str,
         *,
         name: str = GROUP,
+        topics: Sequence[str] = TOPICS,
         leave_within: float = 60.0,
         stalled_after: float = 60.0,
     ) -> None:
         self._engine = engine
+        self._bootstrap = bootstrap
         self._admin = admin_client(bootstrap)
+        self._topics = topics
         self._group = name
         self._leave_within = leave_within
         self._stalled_after = stalled_after
         self._name = f"replay {os.getpid()} on {socket.gethostname()}"
 
     def plan(self, topics: Sequence[str], start: Start) -> Plan:
-        """What would be read again; raises `ReplayRefused`, or `Unreachable`."""
+        """What would be read again; raises `ReplayRefused`, or `Unreachable`.
+
+        A topic tells only its part of an order: where the read model has lost whole orders, the
+        other topics are planned too, from when those orders began.
+        """
+        partitions = self._partitions(topics, start)
+        moved = [part for part in partitions if part.start is not None]
+        if not moved:
+            furthest = max(partition.bounds.position for partition in partitions)
+            raise ReplayRefused(
+                f"nothing to read again in {', '.join(topics)}: no partition was read so far "
+                f"(the furthest position is {furthest})"
+            )
+        ranges = {part.place: range(part.start or 0, part.bounds.position) for part in moved}
+        lost = absent.find(self._bootstrap, self._engine, ranges)
+        if lost is None:
+            return Plan(partitions)
+        others = [topic for topic in self._topics if topic not in topics]
+        offsets = log_offsets(self._admin, places_of(self._admin, others), since(lost.since_ms))
+        return Plan([*partitions, *self._partitions(others, Since(offsets))], lost.orders)
+
+    def _partitions(self, topics: Sequence[str], start: Start) -> list[PartitionPlan]:
         places = places_of(self._admin, topics)
         first = log_offsets(self._admin, places, EARLIEST)
         end = log_offsets(self._admin, places, LATEST)
@@ -166,14 +207,7 @@ class Replayer:
         for place in places:
             bounds = Bounds(*place, first[place], end[place], stored.get(place, first[place]))
             partitions.append(PartitionPlan(bounds, start.of(bounds)))
-        plan = Plan(partitions)
-        if not plan.moved:
-            furthest = max(partition.bounds.position for partition in partitions)
-            raise ReplayRefused(
-                f"nothing to read again in {', '.join(topics)}: no partition was read so far "
-                f"(the furthest position is {furthest})"
-            )
-        return plan
+        return partitions
 
     def run(self, plan: Plan, progress: Callable[[Progress], None]) -> None:
         """Pauses the projector, moves it back, lets it go on, and waits until it is there again.

@@ -26,7 +26,8 @@ def replay(
 ) -> None:
     """Stop the projector, move it back, and let it read a topic again in place.
 
-    Restores rows that are missing in the read model; newer rows stay as they are.
+    Restores rows that are missing in the read model; newer rows stay as they are. Where whole
+    orders are missing, the other topics are read again too.
     No service acts on it: nothing is charged, reserved or mailed again.
 
     Examples:
@@ -47,6 +48,11 @@ def replay(
         print_json(_as_json(plan, dry_run))
     else:
         out.print(_table(plan))
+        if plan.lost_orders:
+            out.print(
+                f"{plan.lost_orders} orders have no row in the read model: for them the other "
+                "topics are read again too, from when those orders began"
+            )
         what = "would be read again" if dry_run else "read again"
         out.print(f"[bold]{plan.records}[/] records {what}")
 
@@ -94,6 +100,7 @@ def _as_json(plan: library.Plan, dry_run: bool) -> dict[str, object]:
     return {
         "dry_run": dry_run,
         "records": plan.records,
+        "lost_orders": plan.lost_orders,
         "partitions": [
             {
                 "topic": part.bounds.topic,

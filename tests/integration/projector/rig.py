@@ -83,7 +83,7 @@ class Rig:
 
     def replayer(self) -> Replayer:
         """Replays of this rig's group."""
-        return Replayer(self.engine, self.bootstrap, name=self.group)
+        return Replayer(self.engine, self.bootstrap, name=self.group, topics=self.topics)
 
     def rows(self, query: str, **values: Any) -> list[Row]:
         """What is stored."""

@@ -60,11 +60,21 @@ def test_lost_views_come_back_row_for_row(filled: Rig) -> None:
 
 
 def test_lost_orders_come_back_row_for_row(filled: Rig) -> None:
+    """One topic is named; for the orders that are lost as a whole the others are read as well."""
     before = filled.everything()
     lose(filled, "order_view", "order_timeline")
     replayer = filled.replayer()
-    replayer.run(replayer.plan(filled.topics, FromBeginning()), lambda _: None)
+    plan = replayer.plan([orders(filled)], FromBeginning())
+    assert plan.lost_orders == 20
+    assert {part.bounds.topic for part in plan.moved} > {orders(filled)}
+    replayer.run(plan, lambda _: None)
     assert filled.everything() == before
+
+
+def test_where_no_order_is_lost_only_the_named_topic_is_read(filled: Rig) -> None:
+    plan = filled.replayer().plan([orders(filled)], FromBeginning())
+    assert plan.lost_orders == 0
+    assert {part.bounds.topic for part in plan.partitions} == {orders(filled)}
 
 
 def test_a_replay_from_an_offset_reads_what_is_behind_it(filled: Rig) -> None:
