@@ -27,6 +27,11 @@ def make_engine(url: str, *, pool_size: int = 8, name: str = "saga") -> Engine:
             "connect_timeout": 5,
             "options": "-c lock_timeout=10s -c idle_in_transaction_session_timeout=60s",
             "prepare_threshold": 2,
+            # A server that is gone without a word is noticed within half a minute, not two hours.
+            "keepalives_idle": 15,
+            "keepalives_interval": 5,
+            "keepalives_count": 3,
+            "tcp_user_timeout": 30_000,
         },
     )
 

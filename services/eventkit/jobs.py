@@ -56,6 +56,9 @@ class JobContext:
     tenant_id: str
 
 
+STORING_SECONDS = 20.0
+"""For how long a worker tries to store a result: the call's lease outlasts it by that much."""
+
 Call = Callable[[JobContext], Mapping[str, Any]]
 
 
@@ -92,7 +95,7 @@ class JobKind:
     @property
     def lease(self) -> timedelta:
         """How long a claim holds: the call, and time to store its result."""
-        return timedelta(seconds=self.timeout + 20)
+        return timedelta(seconds=self.timeout + STORING_SECONDS)
 
 
 _ROW = tuple(JobRow.__dataclass_fields__)

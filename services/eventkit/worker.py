@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -16,10 +16,12 @@ from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
+import tenacity
 from circuitbreaker import CircuitBreaker
 from opentelemetry.trace import SpanKind
 from sqlalchemy.exc import SQLAlchemyError
 
+from services.eventkit import db as database
 from services.eventkit import dead_letters, jobs, logs, metrics, tracing
 from services.eventkit import engine as engine_module
 from services.eventkit.batch import text_of
@@ -53,6 +55,7 @@ class Worker:
     slots: int = 8
     wake: threading.Event = field(default_factory=threading.Event)
     ticked: float = field(default_factory=time.monotonic)
+    _stop: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
         self.name = f"{socket.gethostname()}:{os.getpid()}:{random.getrandbits(32):08x}"
@@ -69,6 +72,7 @@ class Worker:
 
     def run(self, stop: threading.Event) -> None:
         """Works until ``stop`` is set, then lets the calls under way finish."""
+        self._stop = stop
         while not stop.is_set():
             self.ticked = time.monotonic()
             self.wake.clear()
@@ -117,15 +121,36 @@ class Worker:
             try:
                 data = self._pools[kind.remote].call(kind, job)
             except Refused as error:
-                self._complete(job, "failed", {"reason": str(error)})
+                reason = {"reason": str(error)}
+                self._stored(lambda: self._complete(job, "failed", reason))
             except Postpone as error:
-                self._give_back(job, kind, error, used=False)
+                later = error
+                self._stored(lambda: self._give_back(job, kind, later, used=False))
             except Exception as error:
-                self._failed_attempt(job, kind, error)
+                failure = error
+                self._stored(lambda: self._failed_attempt(job, kind, failure))
             else:
-                self._complete(job, "succeeded", data)
+                self._stored(lambda: self._complete(job, "succeeded", data))
             finally:
                 metrics.JOB_SECONDS.labels(kind.name).observe(time.monotonic() - started)
+
+    def _stored(self, store: Callable[[], None]) -> None:
+        """Tries again while the database is away: only this thread knows what the remote did.
+
+        Without it the call would be made again when the lease ends, and a mail has no key that
+        keeps the second from arriving.
+        """
+        attempts = tenacity.Retrying(
+            retry=tenacity.retry_if_exception(_is_away),
+            wait=tenacity.wait_random_exponential(multiplier=0.2, max=2),
+            stop=tenacity.stop_any(
+                tenacity.stop_after_delay(jobs.STORING_SECONDS),
+                tenacity.stop_when_event_set(self._stop),
+            ),
+            before_sleep=lambda _: metrics.RETRIES.labels("worker").inc(),
+            reraise=True,
+        )
+        attempts(store)
 
     def _failed_attempt(self, job: Claimed, kind: JobKind, error: Exception) -> None:
         if not isinstance(error, RetryLater):
@@ -220,6 +245,11 @@ class _Pool:
     def leave(self) -> None:
         with self._lock:
             self._busy -= 1
+
+
+def _is_away(error: BaseException) -> bool:
+    """True where the database is at fault, not what was to be written."""
+    return isinstance(error, SQLAlchemyError) and not database.is_bad_data(error)
 
 
 def backoff(kind: JobKind, attempt: int) -> float:

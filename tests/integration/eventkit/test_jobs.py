@@ -168,6 +168,26 @@ def test_a_stopping_worker_finishes_the_call_in_hand(database: sa.Engine) -> Non
     assert state(database) == [("succeeded", 1)]
 
 
+def test_a_result_outlives_a_moment_without_its_database(database: sa.Engine) -> None:
+    calls: list[int] = []
+    pool = sa.create_engine(database.url, connect_args={"application_name": "worker"})
+
+    def call(context: JobContext) -> Mapping[str, Any]:
+        calls.append(context.attempt)
+        with database.begin() as conn:
+            conn.exec_driver_sql(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND application_name = 'worker'"
+            )
+        return {"answer": "mailed"}
+
+    add(database, job())
+    with working(pool, call):
+        until(lambda: state(database) == [("succeeded", 1)], 10, "the job")
+    pool.dispose()
+    assert calls == [1]
+
+
 def test_backoff_grows_is_capped_and_jitters() -> None:
     kind = JobKind("call", backoff_base=1, backoff_cap=30)
     early = [backoff(kind, 1) for _ in range(200)]
