@@ -1,12 +1,12 @@
-"""The projector's dead letters: rows only, since it has no operations API. To look at, not to run.
+"""The projector's dead letters: rows only, since it has no operations API.
 
-A replay reads what was put aside again.
+They can be looked at and given up, not run again: a replay reads their records again.
 """
 
 import sqlalchemy as sa
 
-from services.orderctl.operations import LETTER, Aside
-from services.orderctl.settings import Settings
+from services.orderctl.operations import LETTER, Aside, Decided
+from services.orderctl.settings import Settings, missing
 from services.orderctl.verify.databases import reading
 
 PROJECTOR = "projector"
@@ -23,3 +23,20 @@ def open_letters(settings: Settings) -> list[Aside]:
     with reading(settings, PROJECTOR) as conn:
         rows = conn.execute(_OPEN).mappings()
         return [Aside(service=PROJECTOR, kind=LETTER, **row) for row in rows]
+
+
+_DISCARD = sa.text("""
+UPDATE dead_letters
+SET status = 'discarded', updated_at = now(), last_error = last_error || :decision
+WHERE message_id = CAST(:id AS uuid) AND status = 'dead' RETURNING key""")
+
+
+def discard(settings: Settings, message_id: str, by: str, why: str) -> list[Decided]:
+    """Gives a letter of the projector up for good; who and why is added to its error."""
+    if not settings.projector_database_url:
+        raise missing("SAGA_PROJECTOR_DATABASE_URL")
+    engine = sa.create_engine(settings.projector_database_url, poolclass=sa.NullPool)
+    with engine.begin() as conn:
+        values = {"id": message_id, "decision": f"\ndiscarded by {by}: {why}"}
+        rows = conn.execute(_DISCARD, values).all()
+    return [Decided(PROJECTOR, message_id, row.key, "discarded", "discarded") for row in rows]

@@ -7,10 +7,11 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from services.orderctl import projector_letters
 from services.orderctl.client import Shop
 from services.orderctl.console import note, out, print_json
 from services.orderctl.errors import CliError
-from services.orderctl.operations import JOB, Aside, Decided, Operations
+from services.orderctl.operations import JOB, LETTER, Aside, Decided, Operations, login_name
 from services.orderctl.options import AsJson
 from services.orderctl.projector_letters import PROJECTOR, open_letters
 from services.orderctl.redrive import by_reason, run, wanted
@@ -131,15 +132,20 @@ def discard(
 
     Example: orderctl dlq discard 5c0f6a2e-52a9-5d2e-9d55-3a1b6f0a1c11 --reason "a test record"
     """
-    operations = Operations(Shop(load_settings()), by, reason)
-    services = [service] if service else EMITTERS
-    holders = {item.service for item in operations.aside(services) if item.id == letter}
+    settings = load_settings()
+    items = _open(settings, service, None, None)
+    holders = {item.service for item in items if item.kind == LETTER and item.id == letter}
     if not holders:
         raise CliError(f"no open letter {letter}", "orderctl dlq list shows what is open")
     if len(holders) > 1:
         names = ", ".join(sorted(holders))
         raise CliError(f"{names} each have this letter", "say which with --service", 2)
-    _show_decided(operations.discard(holders.pop(), letter), json)
+    holder = holders.pop()
+    if holder == PROJECTOR:
+        done = projector_letters.discard(settings, letter, by or login_name(), reason)
+    else:
+        done = Operations(Shop(settings), by, reason).discard(holder, letter)
+    _show_decided(done, json)
 
 
 def _open(
