@@ -80,7 +80,11 @@ def test_every_command_and_option_exists(page: Document, program: str) -> None:
     assert isinstance(group, TyperGroup)
     for words in _calls(page.code, program):
         assert words[0] in group.commands, f"{program} has no command {words[0]}"
-        options = group.commands[words[0]].params
+        command = group.commands[words[0]]
+        if isinstance(command, TyperGroup) and len(words) > 1:
+            assert words[1] in command.commands, f"{program} {words[0]} has no {words[1]}"
+            command = command.commands[words[1]]
+        options = command.params
         known = {name for option in options for name in (*option.opts, *option.secondary_opts)}
         unknown = {word for word in words if word.startswith("-")} - known - {"--help"}
         assert not unknown, f"{program} {words[0]} has no {unknown}"
