@@ -15,6 +15,7 @@ from services.eventkit import jobs
 from services.eventkit.jobs import JobContext, JobKind, JobRow, Postpone, Refused, RetryLater
 from services.eventkit.worker import Worker, backoff
 from tests.integration.eventkit.toy import make_engine
+from tests.live_stack import LiveStack
 
 NOW = datetime.now(UTC)
 KIND = JobKind("call", backoff_base=0.01, backoff_cap=0.05, max_attempts=3)
@@ -168,23 +169,30 @@ def test_a_stopping_worker_finishes_the_call_in_hand(database: sa.Engine) -> Non
     assert state(database) == [("succeeded", 1)]
 
 
-def test_a_result_outlives_a_moment_without_its_database(database: sa.Engine) -> None:
+def test_a_result_outlives_a_moment_without_its_database(
+    stack: LiveStack, database: sa.Engine
+) -> None:
     calls: list[int] = []
-    pool = sa.create_engine(database.url, connect_args={"application_name": "worker"})
+    workers = sa.create_engine(database.url, connect_args={"application_name": "worker"})
+
+    def let_in(allowed: bool) -> None:
+        with stack.admin() as admin:
+            admin.execute(f"ALTER DATABASE {database.url.database} ALLOW_CONNECTIONS {allowed}")
+            admin.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE application_name = 'worker'"
+            )
 
     def call(context: JobContext) -> Mapping[str, Any]:
         calls.append(context.attempt)
-        with database.begin() as conn:
-            conn.exec_driver_sql(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-                " WHERE datname = current_database() AND application_name = 'worker'"
-            )
+        let_in(False)
+        threading.Timer(1.0, let_in, [True]).start()
         return {"answer": "mailed"}
 
     add(database, job())
-    with working(pool, call):
+    with working(workers, call):
         until(lambda: state(database) == [("succeeded", 1)], 10, "the job")
-    pool.dispose()
+    workers.dispose()
     assert calls == [1]
 
 
