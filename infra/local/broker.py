@@ -15,7 +15,8 @@ def format_once(stack: Stack) -> None:
     cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
     done = subprocess.run(
         [
-            stack.java, "-XX:TieredStopAtLevel=1", "-cp", f"{stack.distributions.kafka_libs}/*",
+            stack.java.path, *stack.java.options, "-XX:TieredStopAtLevel=1",
+            "-cp", f"{stack.distributions.kafka_libs}/*",
             "kafka.tools.StorageTool", "format", "--standalone", "--ignore-formatted",
             "--cluster-id", cluster, "--config", stack.layout.conf / "broker.properties",
         ],

@@ -74,7 +74,8 @@ def _postgres(stack: Stack) -> Program:
 
 
 def _java(stack: Stack, heap: str, *arguments: str) -> tuple[str, ...]:
-    return (*die_with_parent("TERM"), str(stack.java), *JVM, *heap.split(), *arguments)
+    java = (str(stack.java.path), *stack.java.options)
+    return (*die_with_parent("TERM"), *java, *JVM, *heap.split(), *arguments)
 
 
 def _broker(stack: Stack) -> Program:
@@ -117,7 +118,7 @@ def _registry(stack: Stack) -> Program:
     password = stack.passwords["registry_svc"]
     return Program(
         "registry",
-        _java(stack, "-Xms24m -Xmx80m", *options, "-jar", str(jar)),
+        _java(stack, "-Xms24m -Xmx64m", *options, "-jar", str(jar)),
         priority=30,
         environment={**SMALL, "APICURIO_DATASOURCE_PASSWORD": password},
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from infra.local import fetch, java, passwords
+from infra.local.java import Java
 from infra.local.layout import Layout
 from infra.local.ports import HOST, Ports
 from infra.local.postgres_home import PostgresHome
@@ -25,7 +26,7 @@ class Stack:
     layout: Layout
     ports: Ports
     passwords: Mapping[str, str]
-    java: Path
+    java: Java
     distributions: fetch.Distributions
     postgres: PostgresHome
     overrides: Mapping[str, str]
@@ -84,6 +85,8 @@ class Stack:
         return {
             "SAGA_CACHE_DIR": str(self.layout.cache),
             "SAGA_JAEGER_CONFIG": str(self.layout.conf / "jaeger.yaml"),
+            # Collects garbage sooner: all it holds is the last traces.
+            "GOGC": "50",
             "JAEGER_BIN": os.environ.get("JAEGER_BIN", ""),
         }
 
@@ -120,7 +123,7 @@ def prepare(where: Layout, ports: Ports, report: fetch.Report) -> Stack:
         layout=where,
         ports=ports,
         passwords=passwords.load_or_make(where),
-        java=java.find(),
+        java=java.find(where.cache),
         distributions=fetch.ensure(where.cache, report),
         postgres=PostgresHome.choose(where),
         overrides={

