@@ -6,7 +6,7 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 LOCAL := $(BIN)/python -m infra.local
 
-.PHONY: help up down purge status logs demo test test-long lint lock
+.PHONY: help up down purge status logs demo chaos test test-long lint lock
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,11 +29,17 @@ logs: $(INSTALLED) ## Follow the logs (NAME=order for one process)
 demo: up ## Start everything, place about 30 orders of every ending, and check them
 	@$(BIN)/orderctl demo
 
+chaos: $(INSTALLED) ## Kill anything while orders go on, then check them all (SEED=1 MINUTES=3 RATE=5)
+	@$(BIN)/python -m tests.chaos --seed $(or $(SEED),1) --minutes $(or $(MINUTES),3) --rate $(or $(RATE),5)
+
+# The campaigns have a stack of their own, so they run when the other one is down.
 test: lint ## Lint, then all tests on a stack of its own ports, stopped at the end
 	$(BIN)/pytest -m "not long" tests/unit tests/contract tests/integration tests/saga
+	$(BIN)/pytest -m "not long" tests/chaos
 
 test-long: $(INSTALLED) ## The long repetitions of the tests
-	$(BIN)/pytest -m long
+	$(BIN)/pytest -m long --ignore=tests/chaos
+	$(BIN)/pytest -m long tests/chaos
 
 lint: $(INSTALLED) ## Style, types and import rules
 	$(BIN)/ruff check .
