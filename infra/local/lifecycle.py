@@ -29,7 +29,7 @@ from infra.local.waiting import until
 LOG_LINES = 15
 STOP_SECONDS = 60
 # Stopped one after the other; what is not named goes first, all of it at once.
-LAST_TO_STOP = ("connect", "registry", "broker", "postgres")
+LAST_TO_STOP = ("connect", "registry", "broker", "postgres", "toxiproxy")
 
 
 def up(services: bool = True) -> Stack:
@@ -174,9 +174,10 @@ def _stop(where: Layout) -> None:
 
 def _stop_in_order(supervisor: Supervisor) -> None:
     process = psutil.Process(supervisor.pid())
-    supervisor.stop_together(supervisor.states().keys() - set(LAST_TO_STOP))
+    names = supervisor.states().keys()
+    supervisor.stop_together(names - set(LAST_TO_STOP))
     for name in LAST_TO_STOP:
-        supervisor.stop_together([name])
+        supervisor.stop_together({name} & names)
     supervisor.shutdown()
     until(lambda: not lives(process), STOP_SECONDS, "Supervisor to end")
 
