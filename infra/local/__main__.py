@@ -97,25 +97,27 @@ def logs(
 @app.command()
 def stop(name: Name) -> None:
     """Stop one process until it is started again, for example to run it in a debugger."""
-    _running().stop(name)
+    _running(name).stop(name)
 
 
 @app.command()
 def start(name: Name) -> None:
     """Start one process that was stopped."""
-    _running().start(name)
+    _running(name).start(name)
 
 
 @app.command()
 def restart(name: Name) -> None:
     """Restart one process, for example after a change of its code."""
-    _running().restart(name)
+    _running(name).restart(name)
 
 
-def _running() -> Supervisor:
+def _running(name: str) -> Supervisor:
     supervisor = Supervisor(layouts.load())
     if not supervisor.running():
         raise StackError("the stack is not running", "Start it: make up")
+    if name not in (known := supervisor.states()):
+        raise StackError(f"there is no process {name}", f"Choose one of: {', '.join(known)}.")
     return supervisor
 
 
