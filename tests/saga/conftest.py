@@ -8,7 +8,9 @@ from services.orderctl.client import Shop
 from services.orderctl.settings import Settings
 from tests.live_stack import LiveStack
 from tests.saga.support.faults import Faults
+from tests.saga.support.orderctl import orderctl, orderctl_json
 from tests.saga.support.saga import Saga
+from tests.saga.support.slots import Slots
 from tests.saga.support.topics import Topics
 
 
@@ -43,3 +45,12 @@ def faults(stack: LiveStack) -> Iterator[Faults]:
     hand = Faults(stack)
     yield hand
     hand.repair()
+
+
+@pytest.fixture
+def slots(stack: LiveStack, faults: Faults) -> Iterator[Slots]:
+    """A hand on replication slots; all are there and read again when the test ends."""
+    yield Slots(stack, faults)
+    for relay in orderctl_json("cdc"):
+        if "recover" in relay["remedy"]:
+            assert orderctl("cdc", "recover", relay["service"]).returncode == 0

@@ -1,30 +1,18 @@
 """A replication slot that is lost: never passed over in silence, and recovered without a hole."""
 
 from collections import Counter
-from collections.abc import Iterator
 
 import pytest
 
 from infra.names import connector
 from services.orderctl.kafka import read_all
 from tests.live_stack import LiveStack
-from tests.saga.support.faults import Faults
 from tests.saga.support.orderctl import orderctl, orderctl_json
 from tests.saga.support.saga import Saga
 from tests.saga.support.slots import Slots
 from tests.saga.support.wait import until
 
 GONE = "no longer available on the server"
-
-
-@pytest.fixture
-def slots(stack: LiveStack, faults: Faults) -> Iterator[Slots]:
-    """Slots that are all there again when the test ends."""
-    hand = Slots(stack, faults)
-    yield hand
-    for relay in orderctl_json("cdc"):
-        if "recover" in relay["remedy"]:
-            assert orderctl("cdc", "recover", relay["service"]).returncode == 0
 
 
 def relay_of(service: str) -> dict[str, object]:
@@ -47,7 +35,7 @@ def written(saga: Saga, service: str) -> set[str]:
 
 @pytest.mark.timeout(420)
 def test_a_dropped_slot_is_detected_and_recovered_without_a_hole(
-    saga: Saga, stack: LiveStack, faults: Faults, slots: Slots
+    saga: Saga, stack: LiveStack, slots: Slots
 ) -> None:
     before = saga.place()
     assert saga.ended(before) == "confirmed"

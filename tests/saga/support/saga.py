@@ -8,8 +8,11 @@ from uuid import uuid4
 
 import httpx
 
+from infra.names import EMITTERS
+from services.orderctl import projector_letters
 from services.orderctl.client import Shop
 from services.orderctl.errors import CliError
+from services.orderctl.operations import Operations
 from services.orderctl.settings import Settings
 from services.orderctl.timeline import entry, golden
 from services.orderctl.waiting import ending_of
@@ -180,6 +183,22 @@ class Saga:
         if new_id:
             self.produced.append(place.message_id)
         return place
+
+    def put_aside(self, service: str, message_id: str) -> bool:
+        """Whether a record lies among a service's open dead letters."""
+        query = """
+            SELECT 1 AS found FROM dead_letters
+            WHERE message_id = CAST(:id AS uuid) AND status NOT IN ('redriven', 'discarded')"""
+        return self.db.row(service, query, id=message_id) is not None
+
+    def discard(self, message_id: str) -> None:
+        """Gives up the letters about a record that the test itself produced, wherever they are."""
+        decide = Operations(self.shop, "tests", "poison on purpose")
+        for service in EMITTERS:
+            if self.put_aside(service, message_id):
+                decide.discard(service, message_id)
+        if self.put_aside("projector", message_id):
+            projector_letters.discard(self.settings, message_id, "tests", "poison on purpose")
 
     def verify(self, orders: Sequence[str] = (), seconds: float = 60.0) -> None:
         """Every invariant of ``orderctl verify`` holds for this test's orders and goods."""

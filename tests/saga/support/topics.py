@@ -77,21 +77,14 @@ class Topics:
     ) -> Place:
         """Produces an event as its service would have, under a fresh message id."""
         schema = Schemas.load()[event_type]
-        envelope = Envelope(
-            message_id=uuid4(),
-            event_type=event_type,
-            source=f"/services/{schema.service}",
-            time=datetime.now(UTC),
-            subject=key,
-            correlation_id=str(uuid4()),
-            causation_id=None,
-            sequence=sequence,
-            schema_version=schema.version,
-            tenant_id="demo",
-            actor_id=ACTOR,
-            traceparent=None,
-        )
+        envelope = self._envelope(event_type, key, sequence)
         value = self._codec.encode(event_type, data)
+        return self._send(events_topic(schema.service), key.encode(), value, envelope)
+
+    def produce_bytes(self, event_type: str, key: str, value: bytes | None) -> Place:
+        """Produces any bytes under a valid envelope that says they are such an event."""
+        schema = Schemas.load()[event_type]
+        envelope = self._envelope(event_type, key, 1)
         return self._send(events_topic(schema.service), key.encode(), value, envelope)
 
     def again(self, read: Read, *, new_id: bool) -> Place:
@@ -116,6 +109,23 @@ class Topics:
             )
 
         until(passed, f"{', '.join(groups)} to read {place}")
+
+    def _envelope(self, event_type: str, key: str, sequence: int) -> Envelope:
+        schema = Schemas.load()[event_type]
+        return Envelope(
+            message_id=uuid4(),
+            event_type=event_type,
+            source=f"/services/{schema.service}",
+            time=datetime.now(UTC),
+            subject=key,
+            correlation_id=str(uuid4()),
+            causation_id=None,
+            sequence=sequence,
+            schema_version=schema.version,
+            tenant_id="demo",
+            actor_id=ACTOR,
+            traceparent=None,
+        )
 
     def _typed(self, key: str, event_type: str) -> list[Read]:
         topics = (events_topic(Schemas.load()[event_type].service),)

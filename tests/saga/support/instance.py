@@ -1,0 +1,72 @@
+"""One more instance of a service, started by hand and ended as an operator would."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+
+from tests.live_stack import LiveStack
+from tests.saga.support.wait import until
+
+GRACE = 10.0
+
+
+class Instance:
+    """A process of a service; it shares the service's consumer group and database."""
+
+    def __init__(self, stack: LiveStack, service: str) -> None:
+        port = free_port()
+        environment = stack.settings.service_environment(service, port=service)
+        self._url = f"http://127.0.0.1:{port}"
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", f"services.{service}"],
+            env={**os.environ, **environment, "SAGA_HTTP_PORT": str(port)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def wait_ready(self) -> None:
+        """Waits until it does its work, with partitions of its own."""
+        until(self._ready, "the instance to be ready", 60)
+
+    def terminate(self) -> None:
+        """Sends SIGTERM."""
+        self.process.send_signal(signal.SIGTERM)
+
+    def ended(self) -> tuple[int, float]:
+        """The exit code, and for how many seconds it was waited for; fails after the grace time."""
+        started = time.monotonic()
+        code = self.process.wait(GRACE)
+        return code, time.monotonic() - started
+
+    def _ready(self) -> bool:
+        assert self.process.poll() is None, "the instance ended by itself"
+        try:
+            return httpx.get(f"{self._url}/health/ready", timeout=2).is_success
+        except httpx.TransportError:
+            return False
+
+
+@contextmanager
+def instance(stack: LiveStack, service: str) -> Iterator[Instance]:
+    """An instance for as long as the block lasts; one that is still there is killed."""
+    one = Instance(stack, service)
+    try:
+        yield one
+    finally:
+        one.process.kill()
+        one.process.communicate()
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
