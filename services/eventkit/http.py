@@ -111,7 +111,9 @@ def _operations(checks: dict[str, Check]) -> APIRouter:
     @router.get("/health/ready", responses={503: {"description": "Not ready; says why"}})
     def ready() -> JSONResponse:
         """The process can do its work: every part of it was asked."""
-        reasons = {name: why for name, check in checks.items() if (why := check()) is not None}
+        # A copy: a service that is starting adds its parts while it is asked.
+        asked = list(checks.items())
+        reasons = {name: why for name, check in asked if (why := check()) is not None}
         status = "not ready" if reasons else "ready"
         return JSONResponse({"status": status, "reasons": reasons}, 503 if reasons else 200)
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy.exc import OperationalError
 from starlette.testclient import TestClient
 
-from services.eventkit.http import PROBLEM_JSON, FieldError, Problem, create_app
+from services.eventkit.http import PROBLEM_JSON, Check, FieldError, Problem, create_app
 
 
 class Item(BaseModel):
@@ -90,3 +90,15 @@ def test_readiness_says_why_not() -> None:
     answer = _client("no partition assigned yet").get("/health/ready")
     assert answer.status_code == 503
     assert answer.json()["reasons"] == {"part": "no partition assigned yet"}
+
+
+def test_readiness_can_be_asked_while_a_service_is_starting() -> None:
+    checks: dict[str, Check] = {}
+
+    def start() -> str:
+        checks["consumer"] = lambda: None
+        return "starting"
+
+    checks["start"] = start
+    answer = TestClient(create_app("test", [], checks)).get("/health/ready")
+    assert (answer.status_code, answer.json()["reasons"]) == (503, {"start": "starting"})
