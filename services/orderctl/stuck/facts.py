@@ -1,7 +1,7 @@
 """What services know about one order: what they wrote, took in, put aside, have still to do."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -18,14 +18,16 @@ from services.order.handlers import HANDLERS as ORDER
 from services.orderctl.settings import Settings
 from services.orderctl.verify.databases import EMITTERS, reading
 from services.payment.handlers import HANDLERS as PAYMENT
+from services.projector.views import PROJECTIONS
 
 PROJECTOR: Final = "projector"
-HANDLERS: Final = {
+TABLES: Final[Mapping[str, Collection[str]]] = {
     "order": ORDER,
     "inventory": INVENTORY,
     "payment": PAYMENT,
     "email": EMAIL,
     "analytics": ANALYTICS,
+    PROJECTOR: PROJECTIONS,
 }
 
 _WRITTEN = sa.text("""
@@ -101,8 +103,8 @@ class Facts:
 
 
 def readers(event_type: str, among: Iterable[str]) -> list[str]:
-    """The services that act on an event; the projector takes in every one."""
-    return [name for name in among if name == PROJECTOR or event_type in HANDLERS.get(name, {})]
+    """The services that act on an event, by their tables of handlers and projections."""
+    return [name for name in among if event_type in TABLES.get(name, {})]
 
 
 def load(settings: Settings, key: str, services: Sequence[str]) -> Facts:
