@@ -1,6 +1,8 @@
 """``python -m tests.chaos``: kill anything, and see what becomes of the orders."""
 
 import json as jsons
+import signal
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -45,6 +47,8 @@ def main(
 
       python -m tests.chaos --seed 7 --minutes 15 --plan
     """
+    # Like Ctrl-C: the stack is stopped on the way out.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     options = Options(seed, minutes, rate)
     if plan:
         _show_plan(options, json)

@@ -64,9 +64,11 @@ class Campaign:
         try:
             for number, action in enumerate(planned, 1):
                 self._one(action, f"{number}/{len(planned)} {action}")
-        finally:
-            self._show("waiting for the last answers")
-            self._client.finish(LAST_ANSWERS)
+        except BaseException:
+            self._client.finish(0)
+            raise
+        self._show("waiting for the last answers")
+        self._client.finish(LAST_ANSWERS)
         self._wait_for(lambda: not self._open(), LAST_RECOVERY, "the last recovery")
         seconds = time.time() - self._begin
         return self._judge(began, seconds)
