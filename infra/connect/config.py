@@ -10,6 +10,8 @@ Why some lines of outbox.json are as they are:
   otherwise hold back the WAL that busy databases write.
 - A record for a topic that does not exist blocks the producer; ``max.block.ms`` makes that a
   FAILED task after two minutes, longer than any restart of a broker takes.
+- Polling costs CPU even where nothing is written. The saga waits for order, inventory and payment,
+  so these are polled every 25 ms; nobody waits for what email and analytics say.
 - ``ce_specversion`` is a column because a header literal of 1.0 would arrive as 1.
 - A NULL column becomes a header without a value, which readers treat as absent.
 - The ``id`` header that the router always adds repeats ``ce_id``, so it is dropped.
@@ -40,6 +42,10 @@ HEADERS = {
 """Which column of an outbox row becomes which header of the record, in the order of the record."""
 
 
+UNHURRIED = {"email": "100", "analytics": "500"}
+"""Services whose events no order waits for, and how often their outbox is polled, in ms."""
+
+
 def connector_config(service: str, database_host: str, database_port: int) -> dict[str, str]:
     """The connector of one service's outbox, as Connect stores it; it holds no password."""
     placement = ",".join(f"{column}:header:{header}" for column, header in HEADERS.items())
@@ -54,4 +60,6 @@ def connector_config(service: str, database_host: str, database_port: int) -> di
         "transforms.outbox.table.fields.additional.placement": placement,
     }
     shared: dict[str, str] = json.loads(_SHARED.read_text())
+    if service in UNHURRIED:
+        own["poll.interval.ms"] = UNHURRIED[service]
     return {**shared, **own}

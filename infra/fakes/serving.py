@@ -6,7 +6,6 @@ from pathlib import Path
 import uvicorn
 from fastapi import APIRouter, FastAPI
 from fastapi.responses import JSONResponse
-from opentelemetry.instrumentation.fastapi import FastAPIInstrumentor
 
 from infra.fakes.durable import DurableFile
 from services.eventkit import logs, tracing
@@ -46,9 +45,6 @@ def serve(name: str, app: FastAPI, settings: FakeSettings) -> None:
     """Serve ``app`` until SIGTERM or SIGINT, with a span for every request but health checks."""
     logs.setup(name, settings.log_format, settings.log_level)
     tracing.setup(name, settings.otlp_endpoint)
-    FastAPIInstrumentor.instrument_app(
-        app, excluded_urls="/health/", exclude_spans=["receive", "send"]
-    )
     # uvicorn raises the signal again once it has stopped; the last spans are still to be sent.
     signal.signal(signal.SIGTERM, lambda *_: None)
     uvicorn.run(

@@ -20,6 +20,7 @@ from services.eventkit.registry import RegistryUnavailable
 
 LOG = logs.logger("consumer")
 _POLL = 0.2
+_COMMIT_EVERY = 0.5
 _INFRASTRUCTURE = (SQLAlchemyError, RegistryUnavailable, OSError)
 
 
@@ -49,12 +50,15 @@ class BatchConsumer:
                 "fetch.wait.max.ms": 500,
                 "log_level": 3,
                 "error_cb": _log_error,
+                "on_commit": _log_commit,
             }
         )
         self._topics = list(topics)
         self._handler = handler
         self._wake_worker = wake_worker
         self._batch_size = batch_size
+        self._handled: dict[tuple[str, int], int] = {}
+        self._committed_at = 0.0
         self.ticked = time.monotonic()
         self.assigned = False
 
@@ -67,7 +71,9 @@ class BatchConsumer:
                 records = self._take()
                 if records:
                     self._handle(records, stop)
+                self._commit(_COMMIT_EVERY)
         finally:
+            self._commit(0)
             self._consumer.close()
 
     def _take(self) -> list[RawRecord]:
@@ -96,7 +102,9 @@ class BatchConsumer:
         metrics.BATCH_SECONDS.observe(time.monotonic() - started)
         if new_jobs:
             self._wake_worker.set()
-        self._commit(records)
+        for record in records:
+            place = (record.topic, record.partition)
+            self._handled[place] = max(record.offset + 1, self._handled.get(place, 0))
 
     def _wait(self, attempt: int, error: Exception) -> list[RawRecord]:
         """Backs off with all partitions paused, still polling; returns records of new partitions.
@@ -121,23 +129,28 @@ class BatchConsumer:
                 late.append(_record(message))
         return late
 
-    def _commit(self, records: Sequence[RawRecord]) -> None:
-        positions: dict[tuple[str, int], int] = {}
-        for record in records:
-            place = (record.topic, record.partition)
-            positions[place] = max(record.offset + 1, positions.get(place, 0))
-        offsets = [TopicPartition(*place, offset) for place, offset in positions.items()]
+    def _commit(self, every: float) -> None:
+        """Asks for the commit of what is handled, at most once in ``every`` seconds.
+
+        Nobody waits for the answer: a broker that is away must not stop the loop, and what was not
+        committed is a redelivery of rows that the inbox knows.
+        """
+        if not self._handled or time.monotonic() - self._committed_at < every:
+            return
+        offsets = [TopicPartition(*place, offset) for place, offset in self._handled.items()]
         try:
-            self._consumer.commit(offsets=offsets, asynchronous=False)
+            self._consumer.commit(offsets=offsets, asynchronous=True)
         except KafkaException as error:
-            # The work is done and the inbox knows it; a redelivery is a row of duplicates.
-            LOG.warning("offsets not committed", error=str(error)[:300])
+            _log_commit(error.args[0], offsets)
+        self._handled.clear()
+        self._committed_at = time.monotonic()
 
     def _on_assign(self, _: Consumer, partitions: list[TopicPartition]) -> None:
         self.assigned = True
         LOG.info("partitions assigned", partitions=_names(partitions))
 
     def _on_revoke(self, _: Consumer, partitions: list[TopicPartition]) -> None:
+        self._commit(0)
         LOG.info("partitions revoked", partitions=_names(partitions))
 
 
@@ -167,3 +180,8 @@ def _names(partitions: Sequence[TopicPartition]) -> list[str]:
 
 def _log_error(error: KafkaError) -> None:
     LOG.warning("broker error", error=str(error))
+
+
+def _log_commit(error: KafkaError | None, _: Sequence[TopicPartition]) -> None:
+    if error is not None:
+        LOG.warning("offsets not committed", error=str(error)[:300])

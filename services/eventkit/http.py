@@ -10,7 +10,6 @@ from fastapi import APIRouter, FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from opentelemetry import trace
-from opentelemetry.instrumentation.fastapi import FastAPIInstrumentor
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import BaseModel, Field
 from sqlalchemy.exc import DBAPIError, TimeoutError
@@ -18,10 +17,10 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from services.eventkit import logs
 from services.eventkit.db import is_bad_data
+from services.eventkit.tracing import REQUEST_SPANS
 
 LOG = logs.logger("http")
 PROBLEM_JSON = "application/problem+json"
-_UNTRACED = "health/live,health/ready,metrics"
 
 Check = Callable[[], str | None]
 
@@ -78,7 +77,7 @@ def create_app(
 
     ``checks`` say whether the process is ready: each returns None, or why it is not.
     """
-    app = FastAPI(title=title, description=description, version="1.0.0")
+    app = FastAPI(title=title, description=description, version="1.0.0", telemetry=REQUEST_SPANS)
     for router in routers:
         app.include_router(router)
     app.include_router(_operations(checks))
@@ -88,9 +87,6 @@ def create_app(
     app.add_exception_handler(DBAPIError, _on_database)
     app.add_exception_handler(TimeoutError, _on_database)
     app.add_exception_handler(Exception, _on_bug)
-    FastAPIInstrumentor.instrument_app(
-        app, excluded_urls=_UNTRACED, exclude_spans=["receive", "send"]
-    )
     return app
 
 

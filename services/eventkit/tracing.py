@@ -5,7 +5,7 @@ Span names and attributes follow the OpenTelemetry semantic conventions for mess
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opentelemetry import context as otel_context
 from opentelemetry import trace
@@ -17,10 +17,22 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
+if TYPE_CHECKING:
+    from fastapi.telemetry import TelemetryConfig
+
 _PROPAGATOR = TraceContextTextMapPropagator()
 _TRACER = trace.get_tracer("order-saga")
 
 Attributes = Mapping[str, Any]
+
+_UNTRACED = frozenset({"/health/live", "/health/ready", "/metrics"})
+REQUEST_SPANS: "TelemetryConfig" = {
+    "metrics": False,
+    "logs": False,
+    "operation_spans": False,
+    "exclude": lambda scope: scope.get("path") in _UNTRACED,
+}
+"""What FastAPI itself records of a request: one server span, except where people look in."""
 
 
 def setup(service: str, otlp_endpoint: str) -> None:
@@ -28,7 +40,7 @@ def setup(service: str, otlp_endpoint: str) -> None:
     provider = TracerProvider(resource=Resource.create({"service.name": service}))
     if otlp_endpoint:
         exporter = OTLPSpanExporter(endpoint=f"{otlp_endpoint}/v1/traces", timeout=5)
-        provider.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=500))
+        provider.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=1000))
     trace.set_tracer_provider(provider)
 
 

@@ -21,6 +21,7 @@ from infra.fakes.payment_provider.settings import ProviderSettings
 from infra.fakes.payment_provider.settlement import Settlements
 from infra.fakes.payment_provider.tokens import behaviour_of
 from infra.fakes.serving import health_router
+from services.eventkit.tracing import REQUEST_SPANS
 
 NAME = "payment-provider"
 
@@ -40,7 +41,7 @@ def create_app(settings: ProviderSettings) -> FastAPI:
         await settlements.close()
         ledger.file.close()
 
-    app = FastAPI(title="Payment provider (fake)", lifespan=lifespan)
+    app = FastAPI(title="Payment provider (fake)", lifespan=lifespan, telemetry=REQUEST_SPANS)
     app.include_router(health_router(ledger.file))
     app.include_router(_charges_router(ledger, settlements, settings.hold_seconds))
     app.include_router(_refunds_router(ledger))

@@ -4,8 +4,8 @@ import pytest
 
 from infra.fakes.mail_sink.faults import Faults, faults_of
 from infra.fakes.payment_provider.tokens import (
-    FOR_EVER,
     CARD_DECLINED,
+    FOR_EVER,
     UNKNOWN_TOKEN,
     Behaviour,
     behaviour_of,

@@ -12,7 +12,7 @@ from services.eventkit.ids import NAMESPACE
 from services.eventkit.records import Message
 from services.inventory.domain import Stock, stock_key
 from tests.property.model import database as db
-from tests.property.model.database import Decided, Job, Step
+from tests.property.model.database import Job, Step
 from tests.property.model.outside import Fault, Line, MailServer, Provider
 from tests.property.model.parts import Parts, kinds_of
 from tests.property.model.read_model import Projector
@@ -118,7 +118,8 @@ class World:
     def relay(self, name: str, rows: int = 1000, *, stores_position: bool = True) -> None:
         """A relay publishes rows of an outbox, and remembers its position or not."""
         forgets = "" if stores_position else " and does not store its position"
-        self._tell(f"the relay of {name} publishes up to {rows} rows{forgets}")
+        published = min(rows, self.relays[name].waiting())
+        self._tell(f"the relay of {name} publishes {published} of its rows{forgets}")
         self.relays[name].publish(rows)
         if stores_position:
             self.relays[name].store_position()
@@ -206,10 +207,9 @@ class World:
     def redrive(self, name: str) -> None:
         """A person redrives a service's letters."""
         self._tell(f"a person redrives the letters of {name}")
-        decided = self.services[name].database.decided
-        before = len(decided)
+        told = self._mark(name)
         self.services[name].redrive(self._tick())
-        self._tell_decided(name, decided[before:])
+        self._tell_since(name, told)
 
     # --- jobs
 
@@ -237,7 +237,8 @@ class World:
         if transaction is None:
             self._tell(f"{name} discards a result of {self._job(claim.job)}")
             return
-        self._tell(f"{name} stores the result of {self._job(claim.job)}")
+        status = transaction.jobs[claim.job.id].status
+        self._tell(f"{name} stores the result of {self._job(claim.job)}: {status}")
         self._run(name, transaction.steps(), crash_at)
 
     def work(self, name: str, job: Job) -> None:
@@ -248,7 +249,7 @@ class World:
 
     def disturb(self, name: str, faults: Sequence[Fault]) -> None:
         """The next requests of a service go wrong."""
-        self._tell(f"the next requests of {name}: {', '.join(fault.value for fault in faults)}")
+        self._tell(f"the line of {name} is disturbed for {len(faults)} requests")
         self.lines[name].faults.extend(faults)
 
     def end_faults(self) -> None:
@@ -274,13 +275,12 @@ class World:
     # --- inside
 
     def _run(self, name: str, steps: Sequence[Step], crash_at: int | None = None) -> None:
-        decided = self.services[name].database.decided if name in self.services else []
-        before = len(decided)
+        told = self._mark(name)
         for number, step in enumerate(steps):
             if number == crash_at:
                 break
             step()
-        self._tell_decided(name, decided[before:])
+        self._tell_since(name, told)
         if crash_at is not None:
             self.crash(name)
 
@@ -288,10 +288,9 @@ class World:
         event = Event(
             self._new_id(), kind, key, data, TENANT, "c-1", "request", self._now, source="api"
         )
-        decided = self.services[name].database.decided
-        before = len(decided)
+        told = self._mark(name)
         self.services[name].command(event, self._tick())
-        self._tell_decided(name, decided[before:])
+        self._tell_since(name, told)
 
     def _tick(self) -> datetime:
         self._now += timedelta(milliseconds=1)
@@ -313,12 +312,25 @@ class World:
     def _tell(self, what: str) -> None:
         self.story.append(what)
 
-    def _tell_decided(self, name: str, decided: Sequence[Decided]) -> None:
-        for one in decided:
+    def _mark(self, name: str) -> tuple[int, int]:
+        """How much of a service's log and letters is told already."""
+        if name not in self.services:
+            return 0, 0
+        database = self.services[name].database
+        return len(database.decided), len(database.letters)
+
+    def _tell_since(self, name: str, mark: tuple[int, int]) -> None:
+        if name not in self.services:
+            return
+        database = self.services[name].database
+        for one in database.decided[mark[0] :]:
             emits = "".join(f" -> {emit.type}" for emit in one.decision.emits)
             jobs = "".join(f" -> job {job.kind}" for job in one.decision.jobs)
             of = f"{one.event.type} of {self.name_of(one.event.key)}"
             self._tell(f"  {name}: {of} {one.decision.outcome}{emits}{jobs}")
+        for letter in database.letters[mark[1] :]:
+            fate = "dead" if letter.dead else "parked"
+            self._tell(f"  {name}: {self._named(letter.message)} {fate}")
 
     def progress(self) -> tuple[int, ...]:
         """Grows whenever a service decides anything, money moves, or goods come in."""

@@ -47,7 +47,7 @@ def test_the_password_is_a_reference(service: str) -> None:
 def test_connectors_differ_only_in_what_is_derived_from_the_service() -> None:
     shared = set.intersection(*(set(config.items()) for config in CONFIGS.values()))
     own = {name for config in CONFIGS.values() for name, _ in config.items() - shared}
-    assert own == {"name", "database.dbname", "topic.prefix", "slot.name"}
+    assert own == {"name", "database.dbname", "topic.prefix", "slot.name", "poll.interval.ms"}
 
 
 def test_the_cause_of_a_failure_is_its_last_one() -> None:
