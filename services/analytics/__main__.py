@@ -2,11 +2,11 @@
 
 from services.analytics.api import routes
 from services.analytics.handlers import HANDLERS
+from services.analytics.settings import AnalyticsSettings
 from services.analytics.store import AnalyticsStore
 from services.eventkit.service import Service, main
-from services.eventkit.settings import ServiceSettings
 
-SERVICE = Service("analytics", ServiceSettings, HANDLERS, AnalyticsStore(), routes)
+SERVICE = Service("analytics", AnalyticsSettings, HANDLERS, AnalyticsStore(), routes)
 
 if __name__ == "__main__":
     main(SERVICE)

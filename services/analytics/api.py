@@ -10,9 +10,9 @@ from pydantic import BaseModel, Field
 
 from services.analytics import store
 from services.analytics.domain import OrderFigures
+from services.analytics.settings import AnalyticsSettings
 from services.eventkit.http import Problem, problem_responses
 from services.eventkit.service import Runtime
-from services.eventkit.settings import ServiceSettings
 
 TENANT = "demo"
 
@@ -54,7 +54,7 @@ class OrderFigure(BaseModel):
 OrderId = Annotated[UUID, Path(examples=["0b54b3a4-6d0e-4b0a-9f3e-1d2c3b4a5f60"])]
 
 
-def routes(runtime: Runtime[OrderFigures, ServiceSettings]) -> APIRouter:
+def routes(runtime: Runtime[OrderFigures, AnalyticsSettings]) -> APIRouter:
     """The service's routes."""
     router = APIRouter(tags=["figures"])
 

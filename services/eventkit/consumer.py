@@ -21,13 +21,15 @@ from services.eventkit.registry import RegistryUnavailable
 LOG = logs.logger("consumer")
 _POLL = 0.2
 _COMMIT_EVERY = 0.5
+_MANY_BYTES = 1_000_000
 _INFRASTRUCTURE = (SQLAlchemyError, RegistryUnavailable, OSError)
 
 
 class BatchConsumer:
     """One member of a service's consumer group.
 
-    ``on_jobs`` is called after a batch that planned jobs. ``ticked`` is when the loop last turned.
+    ``wake_worker`` is set after a batch that planned jobs; the broker keeps records back for up to
+    ``gather`` seconds, so that more share a batch. ``ticked`` is when the loop last turned.
     """
 
     def __init__(
@@ -38,6 +40,7 @@ class BatchConsumer:
         handler: BatchHandler,
         wake_worker: threading.Event,
         batch_size: int = 500,
+        gather: float = 0.0,
     ) -> None:
         self._consumer = Consumer(
             {
@@ -47,7 +50,8 @@ class BatchConsumer:
                 "group.protocol": "consumer",
                 "enable.auto.commit": False,
                 "auto.offset.reset": "earliest",
-                "fetch.wait.max.ms": 500,
+                "fetch.min.bytes": _MANY_BYTES if gather else 1,
+                "fetch.wait.max.ms": int(gather * 1000) or 500,
                 "log_level": 3,
                 "error_cb": _log_error,
                 "on_commit": _log_commit,

@@ -34,6 +34,8 @@ from services.eventkit.worker import Worker
 
 LOG = logs.logger("service")
 _STALLED_AFTER = 30.0
+_ENDS_AFTER = 90.0
+_LOOK_EVERY = 5.0
 
 S = TypeVar("S")
 SettingsT = TypeVar("SettingsT", bound=ServiceSettings)
@@ -133,6 +135,7 @@ class _Process:
         self.runtime: Runtime[Any, Any] = Runtime(service, settings, self.db, engine)
         self.parts: dict[str, threading.Thread] = {}
         self.checks: dict[str, Check] = {"database": self._database}
+        self.loops: dict[str, Callable[[], float]] = {}
         self.started = False
 
     def run(self) -> None:
@@ -174,6 +177,7 @@ class _Process:
             self._start_upkeep()
         if "consumer" in self.settings.roles:
             self._start_consumer()
+        self._spawn("watchdog", self._watch)
         self.started = True
         LOG.info("started", roles=list(self.settings.roles), topics=self.service.topics)
 
@@ -194,10 +198,12 @@ class _Process:
             handler,
             self.runtime.wake_worker,
             self.settings.batch_size,
+            self.settings.gather,
         )
         self.checks["consumer"] = lambda: (
             _stalled(consumer.ticked) if consumer.assigned else "no partition assigned yet"
         )
+        self.loops["consumer"] = lambda: consumer.ticked
         self._spawn("consumer", lambda: consumer.run(self.stop))
 
     def _start_worker(self) -> None:
@@ -212,6 +218,7 @@ class _Process:
             wake=self.runtime.wake_worker,
         )
         self.checks["worker"] = lambda: _stalled(worker.ticked)
+        self.loops["worker"] = lambda: worker.ticked
         self._spawn("worker", lambda: worker.run(self.stop))
 
     def _start_upkeep(self) -> None:
@@ -224,6 +231,20 @@ class _Process:
             *self.service.chores(self.runtime),
         )
         self._spawn("upkeep", lambda: Upkeep(chores).run(self.stop))
+
+    def _watch(self) -> None:
+        """Ends the process where a loop hangs, in a library or on a socket: a new one is started.
+
+        A loop is asked twice, since a process that was paused as a whole has not hung.
+        """
+        hanging: set[str] = set()
+        while not self.stop.wait(_LOOK_EVERY):
+            idle = {name: time.monotonic() - ticked() for name, ticked in self.loops.items()}
+            found = {name for name, seconds in idle.items() if seconds > _ENDS_AFTER}
+            if hanging & found:
+                LOG.error("a loop hangs, ending the process", parts=sorted(hanging & found))
+                os._exit(1)
+            hanging = found
 
     def _spawn(self, name: str, target: Callable[[], None]) -> None:
         def guarded() -> None:

@@ -3,7 +3,7 @@
 import sys
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 PREFIX = "SAGA_"
@@ -23,13 +23,18 @@ class ProcessSettings(BaseSettings):
 
 
 class ServiceSettings(ProcessSettings):
-    """What every service needs besides. Times are in seconds."""
+    """What every service needs besides. Times are in seconds.
+
+    ``gather`` is how long the broker may keep records back so that more of them share a batch: for
+    a service that no order waits for.
+    """
 
     database_url: str
     kafka_bootstrap: str
     registry_url: str
     roles: Annotated[tuple[Role, ...], NoDecode] = ("api", "consumer", "worker")
     batch_size: int = 500
+    gather: float = Field(default=0.0, ge=0, le=5)
     job_poll: float = 0.25
     stop_grace: float = 8.0
     retention: float = 7 * 86_400.0  # inbox, outbox and idempotency keys are kept so long
