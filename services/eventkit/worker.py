@@ -259,13 +259,14 @@ def backoff(kind: JobKind, attempt: int) -> float:
 
 
 def _result_step(service: str, job: Claimed, status: str, data: Mapping[str, Any]) -> Step:
+    """The result as an input of the rules; ``asked`` in it is what the job was given."""
     row = job.row
     suffix = "succeeded" if status == "succeeded" else "failed"
     event = Event(
         id=derived(service, row.job_id, "result", row.redrives),
         type=f"{row.kind}.{suffix}",
         key=row.key,
-        data=data,
+        data={**data, "asked": row.args},
         tenant_id=row.tenant_id,
         actor_id=row.actor_id,
         correlation_id=row.correlation_id,

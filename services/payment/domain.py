@@ -158,11 +158,16 @@ def refund_succeeded(state: Payment | None) -> Decision[Payment]:
     return Decision(APPLIED, changed, (_emit("PaymentRefunded", changed, changed.refunded),))
 
 
-def refund_failed(state: Payment | None, reason: str) -> Decision[Payment]:
-    """Record that the refund failed for good: a person has to act."""
+def refund_failed(state: Payment | None, reason: str, key: str) -> Decision[Payment]:
+    """Record that the refund of this ``key`` failed for good: a person has to act.
+
+    An earlier refund that is refused once more says nothing about the one that is asked for now.
+    """
     status = _next(state, "refund.failed")
     if state is None or status is None:
         return _ignored(state)
+    if key != refund_key(state.key, state.refunds_refused):
+        return Decision(ignored("earlier_refund"))
     # After attempts that were used up the outcome is unknown: it is asked for under the same key.
     refused = state.refunds_refused + (reason != ATTEMPTS_EXHAUSTED)
     changed = replace(state, status=status, reason=reason, refunds_refused=refused)

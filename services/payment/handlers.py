@@ -54,7 +54,7 @@ def on_refund_succeeded(state: Payment | None, event: Event, facts: Facts) -> De
 
 def on_refund_failed(state: Payment | None, event: Event, facts: Facts) -> Decision[Payment]:
     """Say that the money could not be given back."""
-    return refund_failed(state, event.data["reason"])
+    return refund_failed(state, event.data["reason"], event.data["asked"]["key"])
 
 
 def on_retry_refund(state: Payment | None, event: Event, facts: Facts) -> Decision[Payment]:

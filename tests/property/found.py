@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.property.model.outside import OK, Fault
+from tests.property.model.outside import OK, REFUND_FAILS, Fault
 from tests.property.model.progress import due
 from tests.property.model.world import EVERYTHING, World
 
@@ -61,6 +61,23 @@ def refund_is_given_up_though_it_was_paid(world: World) -> None:
     world.disturb("payment", [Fault.LOST_ANSWER] * 2)
     world.work(*due(world)[0])
     world.work(*due(world)[0])
+
+
+def earlier_refund_is_refused_again(world: World) -> None:
+    """A second refund is paid, unheard, while a person has the job of the first one start over."""
+    _capture_then_cancel(world, token=REFUND_FAILS)
+    name, first = due(world)[0]
+    world.work(name, first)
+    world.mend_provider()
+    world.retry_refund(world.orders[0])
+    world.disturb(name, [Fault.LOST_ANSWER] * 2)
+    world.work(*due(world)[0])
+    (dead,) = due(world)
+    world.redrive_job(name, world.services[name].database.jobs[first.id])
+    world.lines[name].faults.clear()
+    world.work(name, world.services[name].database.jobs[first.id])
+    world.disturb(name, [Fault.LOST_ANSWER])
+    world.work(*dead)
 
 
 def capture_is_repeated_after_the_refund(world: World) -> None:
@@ -130,6 +147,7 @@ FOUND = (
     Found(void_finds_the_charge_captured, ("late_capture_kept",)),
     Found(answer_to_the_charge_is_lost, ("charge_under_new_keys", "silence_is_a_decline")),
     Found(refund_is_given_up_though_it_was_paid, ("refund_under_new_keys",)),
+    Found(earlier_refund_is_refused_again, ()),
     Found(
         capture_is_repeated_after_the_refund,
         ("late_capture_revives", "no_version_guard_in_figures", "no_version_guard_in_views"),
@@ -150,14 +168,14 @@ def _pass_on(world: World, sender: str, *, to: str) -> None:
     world.consume(to, EVERYTHING)
 
 
-def _reserve(world: World) -> None:
-    world.place({"mug": 1}, OK)
+def _reserve(world: World, token: str = OK) -> None:
+    world.place({"mug": 1}, token)
     _pass_on(world, "order", to="inventory")
     _pass_on(world, "inventory", to="payment")
 
 
-def _capture_then_cancel(world: World) -> None:
-    _reserve(world)
+def _capture_then_cancel(world: World, token: str = OK) -> None:
+    _reserve(world, token)
     world.work(*due(world)[0])
     world.cancel(world.orders[0])
     _pass_on(world, "order", to="payment")

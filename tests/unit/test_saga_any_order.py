@@ -39,7 +39,8 @@ class Provider:
         """Make a job's call and give its result."""
         if job.kind == "refund":
             if not self.refunds:
-                return event("refund.failed", {"reason": "refund_refused"}, key)
+                data = {"reason": "refund_refused", "asked": job.args}
+                return event("refund.failed", data, key)
             self.refunded.add(key)
             return event("refund.succeeded", {}, key)
         found = "voided" if job.kind == "void" else "captured" if self.accepts else "declined"

@@ -200,7 +200,7 @@ class Service:
             job.cause,
             id=event_id,
             type=f"{job.kind}.{suffix}",
-            data=result.data,
+            data={**result.data, "asked": job.args},
             time=now,
             source="job",
         )

@@ -4,8 +4,9 @@ from dataclasses import replace
 from uuid import uuid4
 
 from services.eventkit.decision import Event
+from services.payment.domain import refund_key
 from services.payment.handlers import HANDLERS
-from tests.unit.ruleset import Ruleset, event
+from tests.unit.ruleset import ORDER, Ruleset, event
 
 RESERVED = {"amount": 4200, "currency": "EUR", "payment_token": "tok_ok"}
 CANCELLED = {
@@ -14,6 +15,12 @@ CANCELLED = {
     "currency": "EUR",
     "reason": "customer_request",
 }
+
+
+def refund_failed(reason: str, key: str = refund_key(ORDER)) -> Event:
+    """The result of a refund that was asked for under this key."""
+    return event("refund.failed", {"reason": reason, "asked": {"key": key}})
+
 
 INPUTS = {
     "reserved": event("StockReserved", RESERVED),
@@ -26,7 +33,7 @@ INPUTS = {
     "void declined": event("void.succeeded", {"status": "declined"}),
     "void captured": event("void.succeeded", {"status": "captured"}),
     "refunded": event("refund.succeeded", {}),
-    "refund failed": event("refund.failed", {"reason": "refund_refused"}),
+    "refund failed": refund_failed("refund_refused"),
     "retry": event("RetryRefund", {}),
 }
 

@@ -4,7 +4,7 @@ import pytest
 
 from services.payment.domain import IGNORED, TRANSITIONS, payment_key
 from services.payment.handlers import HANDLERS
-from tests.unit.payment.inputs import INPUTS, after, again
+from tests.unit.payment.inputs import INPUTS, after, again, refund_failed
 from tests.unit.ruleset import ORDER, Ruleset, event, sequences
 
 MONEY = {"payment_id": payment_key(ORDER), "amount": 4200, "currency": "EUR"}
@@ -137,9 +137,18 @@ def test_only_a_refund_that_was_refused_is_asked_for_under_another_key(
     reason: str, key: str
 ) -> None:
     rules = after("reserved", "captured", "cancelled")
-    rules.give(event("refund.failed", {"reason": reason}))
+    rules.give(refund_failed(reason))
     rules.give(again("retry"))
     assert rules.jobs[-1][1].args["key"] == key
+
+
+def test_an_earlier_refund_that_is_refused_again_says_nothing_about_the_present_one() -> None:
+    rules = after("reserved", "captured", "cancelled", "refund failed", "retry")
+    assert rules.give(again("refund failed")).outcome == "ignored:earlier_refund"
+    assert status(rules) == "refunding"
+    rules.give(refund_failed("attempts_exhausted", key=rules.jobs[-1][1].args["key"]))
+    rules.give(again("retry"))
+    assert [job.args["key"] for _, job in rules.jobs[-2:]] == [f"refund:{ORDER}:1"] * 2
 
 
 def test_c15_a_repeated_reservation_charges_once() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from services.eventkit.decision import Event, NewJob
 from services.payment.handlers import HANDLERS
-from tests.unit.payment.inputs import INPUTS
+from tests.unit.payment.inputs import INPUTS, refund_failed
 from tests.unit.ruleset import ORDER, Ruleset, event
 
 
@@ -33,7 +33,7 @@ class Provider:
 
     def _refund(self, job: NewJob) -> Event:
         if not self.refunds:
-            return event("refund.failed", {"reason": "refund_refused"})
+            return refund_failed("refund_refused", job.args["key"])
         self.paid_back = job.args["amount"]
         return event("refund.succeeded", {})
 
