@@ -111,14 +111,20 @@ def note_stock(order: Order | None, stock: str, now: datetime) -> Decision[Order
     )
 
 
-def confirm(order: Order | None, amount: int, now: datetime) -> Decision[Order]:
-    """The payment was captured. One that lands after a cancel is refunded by payment, not here."""
+def confirm(order: Order | None, amount: int, sequence: int, now: datetime) -> Decision[Order]:
+    """The payment was captured. One that lands after a cancel is refunded by payment, not here.
+
+    ``sequence`` counts what the payment has said. A capture that is not its first word follows a
+    decline, which may still be on its way: payment refunds it, and the order ends as declined.
+    """
     if order is None:
         return Decision(ignored("unknown_order"))
     if amount != order.total:
         raise ValueError(f"captured {amount}, the order's total is {order.total}")
     if (order.status, "PaymentCaptured") not in TRANSITIONS:
         return _note_late_capture(order, now)
+    if sequence > 1:
+        return cancel(order, "PaymentDeclined", PAYMENT_DECLINED, now)
     confirmed = replace(_ended(order, CONFIRMED, None, now), payment="captured")
     return Decision(
         APPLIED, confirmed, (Emit("OrderConfirmed", _summary(order)),), cancel_jobs=(DEADLINE,)

@@ -42,8 +42,8 @@ def on_stock_released(order: Order | None, event: Event, facts: Facts) -> Result
 
 
 def on_payment_captured(order: Order | None, event: Event, facts: Facts) -> Result:
-    """The last step forward."""
-    return domain.confirm(order, event.data["amount"], facts.now)
+    """The last step forward, unless it overtakes a decline."""
+    return domain.confirm(order, event.data["amount"], event.sequence, facts.now)
 
 
 def on_stock_rejected(order: Order | None, event: Event, facts: Facts) -> Result:
@@ -88,7 +88,12 @@ HANDLERS: Final = handlers(
         ("OrderCancelled",),
         undoes="PlaceOrder",
     ),
-    On("PaymentCaptured", "payment.events", on_payment_captured, ("OrderConfirmed",)),
+    On(
+        "PaymentCaptured",
+        "payment.events",
+        on_payment_captured,
+        ("OrderConfirmed", "OrderCancelled"),
+    ),
     On(
         "PaymentDeclined",
         "payment.events",

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.property.model.outside import OK, REFUND_FAILS, Fault
+from tests.property.model.outside import OK, REFUND_FAILS, UNREADABLE, Fault
 from tests.property.model.progress import due
 from tests.property.model.world import EVERYTHING, World
 
@@ -61,6 +61,18 @@ def refund_is_given_up_though_it_was_paid(world: World) -> None:
     world.disturb("payment", [Fault.LOST_ANSWER] * 2)
     world.work(*due(world)[0])
     world.work(*due(world)[0])
+
+
+def capture_overtakes_the_decline_before_it(world: World) -> None:
+    """A declined charge is started over and captured; the decline is published much later."""
+    world.lose_slot("payment", missed=1)
+    _reserve(world, token=UNREADABLE)
+    name, charge = due(world)[0]
+    world.work(name, charge)
+    world.mend_provider()
+    world.redrive_job(name, world.services[name].database.jobs[charge.id])
+    world.work(*due(world)[0])
+    _pass_on(world, "payment", to="order")
 
 
 def earlier_refund_is_refused_again(world: World) -> None:
@@ -147,6 +159,7 @@ FOUND = (
     Found(void_finds_the_charge_captured, ("late_capture_kept",)),
     Found(answer_to_the_charge_is_lost, ("charge_under_new_keys", "silence_is_a_decline")),
     Found(refund_is_given_up_though_it_was_paid, ("refund_under_new_keys",)),
+    Found(capture_overtakes_the_decline_before_it, ()),
     Found(earlier_refund_is_refused_again, ()),
     Found(
         capture_is_repeated_after_the_refund,

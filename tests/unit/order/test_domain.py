@@ -156,6 +156,15 @@ def test_c10_a_late_capture_does_not_revive_a_refunded_order() -> None:
     assert decision.state is None
 
 
+def test_a_capture_that_overtakes_the_decline_before_it_confirms_nothing() -> None:
+    captured = event("PaymentCaptured", DATA["PaymentCaptured"], sequence=2)
+    decision = HANDLERS[captured.type].rule(placed(), captured, Facts(NOW))
+    assert decision.state is not None
+    assert (decision.state.status, decision.state.reason) == ("cancelled", "payment_declined")
+    assert [emit.type for emit in decision.emits] == ["OrderCancelled"]
+    assert apply(decision.state, "PaymentDeclined").outcome == "ignored:already_cancelled"
+
+
 def test_c14_a_failed_refund_needs_attention_until_the_money_is_back() -> None:
     order, emitted = after("PlaceOrder", "CancelOrder", "RefundFailed")
     assert order is not None
