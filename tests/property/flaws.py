@@ -31,6 +31,7 @@ LOSS = (
 )
 ORDER = "events_of_an_order_keep_their_order"
 TWICE = "each_message_meets_a_rule_once"
+REVIVED = "confirmed_is_paid orders_end_once"
 MONEY = "money_adds_up parts_agree no_order_needs_attention"
 VERSIONS = ("order_sequence", "reservation_sequence", "payment_sequence", "message_sequence")
 
@@ -169,7 +170,7 @@ FLAWS = (
     _rule("no_tombstone_in_payment", "parts_agree", "payment", forgets("payment"), CANCEL),
     _rule("no_tombstone_in_stock", "parts_agree", "inventory", forgets("inventory"), CANCEL),
     _rule("stock_released_again", "stock_adds_up", "inventory", releases_again, CANCEL),
-    _rule("late_capture_revives", "confirmed_is_paid", "order", revives, "PaymentCaptured"),
+    _rule("late_capture_revives", REVIVED, "order", revives, "PaymentCaptured"),
     _rule("late_capture_kept", MONEY, "payment", keeps_late_money, "void.succeeded"),
     _rule("mail_for_each_repeat", "one_mail_each", "email", mails_every_time, CONFIRM, CANCEL),
     _rule("no_version_guard_in_figures", "analytics_agrees", "analytics", counts_what_comes_last),

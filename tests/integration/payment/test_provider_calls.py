@@ -25,7 +25,7 @@ def charging(order: str, token: str, attempt: int = 1) -> JobContext:
 
 
 def refunding(order: str, attempt: int = 1) -> JobContext:
-    return JobContext(order, {"amount": 4200}, attempt, "demo")
+    return JobContext(order, {"amount": 4200, "key": refund_key(order)}, attempt, "demo")
 
 
 def voiding(order: str) -> JobContext:
