@@ -51,6 +51,7 @@ def test_a_service_that_is_away_is_the_cause(saga: Saga, faults: Faults) -> None
     with faults.stopped("payment"):
         order_id = saga.place()
         saga.wait_for(order_id, "StockReserved")
+        until(lambda: "no_reader" in causes_of(saga, order_id)[1], "the empty group to be named")
         step, found = causes_of(saga, order_id)
         assert step == "payment"
         assert found["no_reader"].service == "payment"

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from services.projector.api import LAG_HEADER, create_read_api
 from services.projector.lag import LagMeter
-from tests.integration.projector.rig import Rig
+from tests.integration.projector.rig import Rig, wait_for
 from tests.integration.projector.traffic import story
 from tests.unit.projector.stories import CONFIRMED, DECLINED, STORIES
 
@@ -106,9 +106,8 @@ def test_lag_counts_what_is_not_read_yet_and_knows_its_age(
     rig.kill()
     rig.produce(story(CONFIRMED, uuid4()))
     meter = LagMeter(rig.engine, rig.bootstrap, rig.topics)
-    lag = meter.latest()
-    assert lag.events == len(CONFIRMED)
-    assert 0 < lag.seconds < 60
+    assert meter.latest().events == len(CONFIRMED)
+    wait_for(lambda: 0 < meter.latest().seconds < 60, 10, "the lag to have an age")
     rig.start()
     rig.caught_up()
 
