@@ -233,13 +233,17 @@ def release_all(conn: Connection, worker: str) -> int:
 
 
 def _finish(conn: Connection, job: Claimed, worker: str, **values: Any) -> bool:
-    """The fence: only the holder of this very attempt may say how it ended."""
+    """The fence: only the holder of this very attempt may say how it ended.
+
+    A redrive counts attempts from 1 again, so the redrives count too.
+    """
     result = conn.execute(
         sa.update(JOBS)
         .where(
             JOBS.c.job_id == job.row.job_id,
             JOBS.c.locked_by == worker,
             JOBS.c.attempts == job.attempt,
+            JOBS.c.redrives == job.row.redrives,
             JOBS.c.status == "running",
         )
         .values(**values)

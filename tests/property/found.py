@@ -153,6 +153,19 @@ def lease_runs_out_during_a_call(world: World) -> None:
     world.store(name, first)
 
 
+def job_is_redriven_while_an_old_call_hangs(world: World) -> None:
+    """A worker's call hangs while its job ends elsewhere, is redriven, and is claimed again."""
+    _reserve(world, token=UNREADABLE)
+    name, job = due(world)[0]
+    hangs = world.claim(name, job)
+    world.call(name, hangs)
+    world.end_lease(name, hangs.job)
+    world.work(*due(world)[0])
+    world.redrive_job(name, world.services[name].database.jobs[job.id])
+    world.claim(*due(world)[0])
+    world.store(name, hangs)
+
+
 FOUND = (
     Found(cancel_overtakes_the_reservation, ("no_tombstone_in_payment",)),
     Found(placement_comes_after_its_cancel, ("no_tombstone_in_stock",)),
@@ -172,6 +185,7 @@ FOUND = (
         ("ack_before_commit", "no_inbox", "events_apart_from_states", "jobs_apart_from_states"),
     ),
     Found(rule_fails_and_is_mended, ("nothing_parked",)),
+    Found(job_is_redriven_while_an_old_call_hangs, ("results_not_fenced",)),
     Found(lease_runs_out_during_a_call, ("results_not_fenced",)),
 )
 

@@ -102,6 +102,20 @@ def test_a_lease_that_ran_out_is_taken_over_and_the_first_holder_is_fenced_off(
         assert jobs.end(conn, second, "second", "succeeded", None)
 
 
+def test_a_holder_from_before_a_redrive_is_fenced_off(database: sa.Engine) -> None:
+    add(database, job())
+    (first,) = claim(database, "w")
+    (second,) = claim(database, "w", NOW + KIND.lease + timedelta(seconds=1))
+    with database.begin() as conn:
+        assert jobs.end(conn, second, "w", "failed", "no")
+        assert jobs.redrive(conn, first.row.job_id, NOW)
+    (third,) = claim(database, "w")
+    assert third.attempt == first.attempt
+    with database.begin() as conn:
+        assert not jobs.end(conn, first, "w", "succeeded", None)
+        assert jobs.end(conn, third, "w", "succeeded", None)
+
+
 def test_only_waiting_jobs_are_cancelled(database: sa.Engine) -> None:
     add(database, job("waits"), job("runs", run_at=NOW - timedelta(seconds=1)))
     claim(database, "w", limit=1)

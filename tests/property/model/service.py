@@ -190,8 +190,8 @@ class Service:
 
     def _is_held(self, job: Job) -> bool:
         stored = self.database.jobs[job.id]
-        held = (stored.status, stored.worker, stored.attempts)
-        return held == (db.RUNNING, job.worker, job.attempts)
+        held = (stored.status, stored.worker, stored.attempts, stored.redrives)
+        return held == (db.RUNNING, job.worker, job.attempts, job.redrives)
 
     def _result_event(self, job: Job, result: Result, now: datetime) -> Event:
         suffix = "succeeded" if result.status == db.SUCCEEDED else "failed"
