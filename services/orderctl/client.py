@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx
 
-from services.orderctl.errors import CliError
+from services.orderctl.errors import NOT_ANSWERING, CliError
 from services.orderctl.settings import Settings
 
 TIMEOUT = httpx.Timeout(10.0, connect=2.0)
@@ -33,7 +33,7 @@ class Http:
             raise CliError(
                 f"{self.name} does not answer at {self.base_url} ({type(error).__name__})",
                 "run make status to see what is down, make up to start it",
-                code=3,
+                code=NOT_ANSWERING,
             ) from error
 
     def call(self, method: str, path: str, **options: Any) -> Any:

@@ -1,5 +1,8 @@
 """What a command says when it cannot go on."""
 
+NOT_ANSWERING = 3
+"""The exit code where a part of the system does not answer."""
+
 
 class CliError(Exception):
     """A failure the reader can act on: what is wrong, what to do next, and the exit code."""

@@ -7,7 +7,7 @@ from typing import Any
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
-from services.orderctl.errors import CliError
+from services.orderctl.errors import NOT_ANSWERING, CliError
 
 GROUPS = ("order", "inventory", "payment", "email", "analytics", "projector")
 TIMEOUT = 10.0
@@ -52,7 +52,7 @@ def read_groups(bootstrap: str, names: Sequence[str] = GROUPS) -> list[Group]:
         raise CliError(
             f"the broker does not answer ({error.args[0].str()})",
             "run make status to see what is down, make up to start it",
-            code=3,
+            code=NOT_ANSWERING,
         ) from error
 
 

@@ -6,7 +6,7 @@ from typing import cast
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from services.orderctl.errors import CliError
+from services.orderctl.errors import NOT_ANSWERING, CliError
 
 REQUEST_TIMEOUT = 10.0
 BROKER_AWAY = {KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE}
@@ -49,7 +49,7 @@ def partitions_of(consumer: Consumer, topics: Sequence[str]) -> list[TopicPartit
         raise CliError(
             f"the broker does not answer ({error.args[0].str()})",
             "run make status to see what is down, make up to start it",
-            code=3,
+            code=NOT_ANSWERING,
         ) from error
     if missing := [topic for topic in topics if topic not in known]:
         raise CliError(

@@ -16,7 +16,7 @@ from infra.connect.rest import Connect, NotYet
 from infra.names import connector, database
 from services.eventkit.relay import MISSING, STREAMING, slot_of
 from services.orderctl import relays
-from services.orderctl.errors import CliError
+from services.orderctl.errors import NOT_ANSWERING, CliError
 from services.orderctl.settings import Settings, missing
 
 SECONDS = 90.0
@@ -100,5 +100,5 @@ def _patiently(work: Callable[[], T], what: str) -> T:
         raise CliError(
             f"waited {time.monotonic() - started:.0f} s for {what}: {error}",
             "look at Connect's log, then run it again: it goes on where it stopped",
-            code=3,
+            code=NOT_ANSWERING,
         ) from error

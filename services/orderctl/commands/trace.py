@@ -8,7 +8,7 @@ from rich.text import Text
 
 from services.orderctl.client import Shop
 from services.orderctl.console import out, print_json
-from services.orderctl.errors import CliError
+from services.orderctl.errors import NOT_ANSWERING, CliError
 from services.orderctl.options import AsJson, OrderId
 from services.orderctl.rich_timeline import COLOURS
 from services.orderctl.settings import load_settings
@@ -57,7 +57,7 @@ def read_trace(shop: Shop, trace_id: str) -> dict[str, Any] | None:
             f"Jaeger does not answer at {shop.jaeger.base_url}",
             "at the first start it is still being built, which takes some minutes: "
             "make status says so; everything else works meanwhile",
-            code=3,
+            code=NOT_ANSWERING,
         ) from error
     return answer["data"][0] if answer and answer["data"] else None
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from confluent_kafka import KafkaError, Message, Producer
 
-from services.orderctl.errors import CliError
+from services.orderctl.errors import NOT_ANSWERING, CliError
 from services.orderctl.reemit.record import Outgoing
 
 SECONDS = 30.0
@@ -42,7 +42,7 @@ def publish(bootstrap: str, records: Iterable[Outgoing]) -> int:
         raise CliError(
             f"the broker did not take {max(left, len(failures))} of {count} records: {because}",
             "run it again: what has arrived is not sent twice with --missing",
-            code=3,
+            code=NOT_ANSWERING,
         )
     return count
 

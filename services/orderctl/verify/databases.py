@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import OperationalError
 
-from services.orderctl.errors import CliError
+from services.orderctl.errors import NOT_ANSWERING, CliError
 from services.orderctl.settings import Settings
 from services.orderctl.verify.data import (
     Copy,
@@ -45,7 +45,7 @@ def reading(settings: Settings, service: str) -> Iterator[Connection]:
         raise CliError(
             f"the database of {service} does not answer: {str(error.orig).splitlines()[0]}",
             "run make status to see what is down, make up to start it",
-            code=3,
+            code=NOT_ANSWERING,
         ) from error
 
 

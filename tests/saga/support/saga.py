@@ -11,7 +11,7 @@ import httpx
 from infra.names import EMITTERS
 from services.orderctl import projector_letters
 from services.orderctl.client import Shop
-from services.orderctl.errors import CliError
+from services.orderctl.errors import NOT_ANSWERING, CliError
 from services.orderctl.operations import Operations
 from services.orderctl.settings import Settings
 from services.orderctl.timeline import entry, golden
@@ -102,8 +102,19 @@ class Saga:
         return self.shop.order(order_id)
 
     def ended(self, order_id: str, seconds: float = 40.0) -> str:
-        """Waits for an order's ending, such as ``cancelled:out_of_stock``."""
-        return until(lambda: ending_of(self.order(order_id)), f"the ending of {order_id}", seconds)
+        """Waits for an order's ending, such as ``cancelled:out_of_stock``.
+
+        A service that was killed does not answer for as long as its restart takes.
+        """
+        return until(lambda: self._ending(order_id), f"the ending of {order_id}", seconds)
+
+    def _ending(self, order_id: str) -> str | None:
+        try:
+            return ending_of(self.order(order_id))
+        except CliError as error:
+            if error.code != NOT_ANSWERING:
+                raise
+            return None
 
     def view(self, order_id: str) -> Any:
         """The order as the read model has it now; it must be there."""
