@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import requests
+import tenacity
 
 from infra.connect.rest import Connect
 from infra.names import EMITTERS, connector
@@ -16,6 +17,9 @@ from services.orderctl.verify.databases import reading
 AWAY = "away"
 """Connect does not answer."""
 RUNNING = "running"
+TASKLESS = "without a task"
+START_SECONDS = 30.0
+"""A relay that has not read by then is not just starting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,16 @@ class Status:
             return f"resume it: PUT /connectors/{connector(self.service)}/resume"
         if self.connector == MISSING:
             return "make up"
-        return "wait: it is only just starting" if self.relay.state == INACTIVE else ""
+        return "wait: it is only just starting" if self.starting else ""
+
+    @property
+    def starting(self) -> bool:
+        """True for the seconds after a start in which it either reads on or finds its place gone.
+
+        A failing relay is in it again and again: the guardian restarts it.
+        """
+        running = self.connector in (RUNNING, TASKLESS)
+        return running and self.relay.state == INACTIVE and not self.broken
 
     def as_json(self) -> dict[str, Any]:
         """Everything, the age of the oldest unpublished row in seconds."""
@@ -81,6 +94,18 @@ def read(settings: Settings, services: tuple[str, ...] = EMITTERS) -> list[Statu
     return [_read(settings, service) for service in services]
 
 
+def settled(settings: Settings, service: str) -> Status:
+    """The relay of one service, waited for while it is only just starting."""
+    attempts = tenacity.Retrying(
+        retry=tenacity.retry_if_result(lambda status: status.starting),
+        wait=tenacity.wait_fixed(0.3),
+        stop=tenacity.stop_after_delay(START_SECONDS),
+        retry_error_callback=lambda last: last.outcome and last.outcome.result(),
+    )
+    status: Status = attempts(_read, settings, service)
+    return status
+
+
 def _read(settings: Settings, service: str) -> Status:
     with reading(settings, service) as conn:
         found = relay.look(conn, service)
@@ -99,4 +124,4 @@ def _connector(settings: Settings, service: str) -> tuple[str, str]:
     for state, cause in states:
         if state != "RUNNING":
             return state.lower(), cause
-    return (RUNNING, "") if len(states) > 1 else ("without a task", "")
+    return (RUNNING, "") if len(states) > 1 else (TASKLESS, "")

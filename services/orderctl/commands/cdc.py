@@ -66,7 +66,7 @@ def recover(
     if service not in EMITTERS:
         raise CliError(f"{service} has no outbox", f"one of: {', '.join(EMITTERS)}", 2)
     settings = load_settings()
-    (found,) = relays.read(settings, (service,))
+    found = relays.settled(settings, service)
     if not (found.broken or force):
         raise CliError(
             f"the relay of {service} has not lost its place (slot {found.relay.state}, "
