@@ -17,7 +17,7 @@ from sqlalchemy.exc import DBAPIError
 from services.eventkit import dead_letters, inbox, logs, metrics, tracing
 from services.eventkit import engine as engine_module
 from services.eventkit.codec import EncodingError
-from services.eventkit.db import is_bad_data
+from services.eventkit.db import as_text, is_bad_data
 from services.eventkit.dead_letters import DEAD, PARKED, Letter, put_aside
 from services.eventkit.decision import DUPLICATE
 from services.eventkit.engine import Behind, Done, Engine, Failed, Outcome, Step
@@ -114,7 +114,7 @@ class BatchHandler:
             letters = _letters(fresh, outcomes, now)
             dead_letters.store(conn, self._engine.service, self._engine.codec, letters, now)
         for outcome in outcomes:
-            tracing.annotate(outcome.step.context, **{"saga.outcome": _name(outcome)})
+            tracing.annotate(outcome.step.context, **{"saga.outcome": name_of(outcome)})
         spans.finish()
         engine_module.count(outcomes)
         for letter in letters:
@@ -191,7 +191,7 @@ def reason_of(error: Exception) -> str:
 def text_of(error: Exception) -> str:
     """What a person is told of a failure; of a database error without the statement."""
     cause = error.orig if isinstance(error, DBAPIError) else error
-    return f"{type(cause).__name__}: {cause}"
+    return as_text(f"{type(cause).__name__}: {cause}")
 
 
 def _handled(
@@ -199,7 +199,7 @@ def _handled(
     fresh: Sequence[Message | Poison],
     outcomes: Sequence[Outcome],
 ) -> list[Handled]:
-    names = {outcome.step.event.id: _name(outcome) for outcome in outcomes}
+    names = {outcome.step.event.id: name_of(outcome) for outcome in outcomes}
     first = {id(message) for message in fresh}
     handled = []
     for message in messages:
@@ -212,7 +212,8 @@ def _handled(
     return handled
 
 
-def _name(outcome: Outcome) -> str:
+def name_of(outcome: Outcome) -> str:
+    """What became of a step, for logs and spans."""
     if isinstance(outcome, Done):
         return outcome.decision.outcome
     return f"dead:{reason_of(outcome.error)}" if isinstance(outcome, Failed) else PARKED

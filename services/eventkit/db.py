@@ -91,6 +91,11 @@ def _upsert(table: sa.Table, names: tuple[str, ...]) -> Insert:
     return statement.on_conflict_do_update(index_elements=key, set_=values)
 
 
+def as_text(text: str) -> str:
+    """The text with its NULs written out: PostgreSQL stores none."""
+    return text.replace("\x00", "\\x00")
+
+
 def sqlstate(error: BaseException) -> str:
     """The SQLSTATE of a database error, or an empty text: a lost connection has none."""
     original = getattr(error, "orig", error)
@@ -98,9 +103,10 @@ def sqlstate(error: BaseException) -> str:
 
 
 def is_bad_data(error: BaseException) -> bool:
-    """True where the written values are at fault (SQLSTATE classes 22 and 23), not the database.
+    """True where the written values are at fault, not the database.
 
-    A value that the driver itself refuses, such as a text with a NUL, has no SQLSTATE.
+    SQLSTATE class 22 is a value that no column takes, 23 one that a constraint refuses, 54 one that
+    is too big for an index. One that the driver itself refuses, such as a NUL, has no SQLSTATE.
     """
     state = sqlstate(error)
-    return state[:2] in {"22", "23"} or (not state and isinstance(error, sa.exc.DataError))
+    return state[:2] in {"22", "23", "54"} or (not state and isinstance(error, sa.exc.DataError))

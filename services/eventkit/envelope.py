@@ -13,6 +13,10 @@ from services.eventkit.ids import NAMESPACE
 
 CONTENT_TYPE = "application/avro"
 SPEC_VERSION = "1.0"
+_LONGEST = 1000
+"""Bytes of a header of ours at most: what identifies a thing must fit into an index."""
+_DIGITS = 19
+"""A number of fewer digits fits into 64 bits."""
 
 RawHeaders = Sequence[tuple[str, bytes | None]]
 
@@ -112,7 +116,10 @@ def parse_time(text: str) -> datetime:
         raise InvalidEnvelope("ce_time", f"not RFC 3339: {text!r}") from error
     if moment.tzinfo is None:
         raise InvalidEnvelope("ce_time", f"no time zone: {text!r}")
-    return moment.astimezone(UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError as error:
+        raise InvalidEnvelope("ce_time", f"out of range: {text!r}") from error
 
 
 def _texts(headers: RawHeaders) -> dict[str, str]:
@@ -120,11 +127,18 @@ def _texts(headers: RawHeaders) -> dict[str, str]:
     for name, value in headers:
         if value is None:
             continue
+        ours = name.startswith("ce_")
+        if ours and len(value) > _LONGEST:
+            raise InvalidEnvelope(name, f"longer than {_LONGEST} bytes")
         try:
-            fields[name] = value.decode()
+            text = value.decode()
         except UnicodeDecodeError as error:
-            if name.startswith("ce_"):
+            if ours:
                 raise InvalidEnvelope(name, "not UTF-8") from error
+            continue
+        if ours and "\x00" in text:
+            raise InvalidEnvelope(name, "contains a NUL")
+        fields[name] = text
     return fields
 
 
@@ -145,6 +159,6 @@ def _uuid(fields: dict[str, str]) -> UUID:
 
 def _sequence(fields: dict[str, str]) -> int:
     text = _required(fields, "ce_sequence")
-    if not text.isdecimal():
+    if not (text.isascii() and text.isdecimal() and len(text) < _DIGITS):
         raise InvalidEnvelope("ce_sequence", f"not a number: {text!r}")
     return int(text)

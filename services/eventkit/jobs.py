@@ -18,6 +18,7 @@ from sqlalchemy.engine import Connection
 from services.eventkit import db, tables
 
 JOBS = tables.jobs
+_ERROR_LENGTH = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +179,7 @@ def release(
         status="pending",
         run_at=run_at,
         attempts=job.attempt if used else job.attempt - 1,
-        last_error=error[:500],
+        last_error=_kept(error),
         locked_by=None,
         locked_until=None,
     )
@@ -191,7 +192,7 @@ def end(conn: Connection, job: Claimed, worker: str, status: str, error: str | N
         job,
         worker,
         status=status,
-        last_error=error,
+        last_error=_kept(error),
         finished_at=sa.func.now(),
         locked_by=None,
         locked_until=None,
@@ -230,6 +231,10 @@ def release_all(conn: Connection, worker: str) -> int:
         .values(status="pending", locked_by=None, locked_until=None)
     )
     return result.rowcount
+
+
+def _kept(error: str | None) -> str | None:
+    return None if error is None else db.as_text(error)[:_ERROR_LENGTH]
 
 
 def _finish(conn: Connection, job: Claimed, worker: str, **values: Any) -> bool:

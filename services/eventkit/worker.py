@@ -19,15 +19,15 @@ import sqlalchemy as sa
 import tenacity
 from circuitbreaker import CircuitBreaker
 from opentelemetry.trace import SpanKind
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from services.eventkit import db as database
 from services.eventkit import dead_letters, jobs, logs, metrics, tracing
 from services.eventkit import engine as engine_module
-from services.eventkit.batch import text_of
+from services.eventkit.batch import name_of, text_of
 from services.eventkit.dead_letters import DEAD, Letter
 from services.eventkit.decision import ATTEMPTS_EXHAUSTED, Event
-from services.eventkit.engine import Done, Engine, Failed, Step
+from services.eventkit.engine import Engine, Failed, Outcome, Step
 from services.eventkit.ids import derived
 from services.eventkit.jobs import Claimed, JobContext, JobKind, Postpone, Refused, RetryLater
 from services.eventkit.records import RawRecord
@@ -178,17 +178,40 @@ class Worker:
     def _complete(
         self, job: Claimed, status: str, data: Mapping[str, Any], error: str | None = None
     ) -> None:
-        """Runs the rule for the result and ends the job, in one transaction."""
+        """Runs the rule for the result and ends the job, in one transaction.
+
+        Where the database refuses what the rule wants written, the job is dead, as where the rule
+        raises: making the call again would only bring the same result.
+        """
         step = _result_step(self.engine.service, job, status, data)
+        try:
+            self._end(job, step, status, error or data.get("reason"))
+        except DBAPIError as refused:
+            if not database.is_bad_data(refused):
+                raise
+            self._end(job, step, DEAD, refused=refused)
+
+    def _end(
+        self,
+        job: Claimed,
+        step: Step,
+        status: str,
+        error: str | None = None,
+        refused: DBAPIError | None = None,
+    ) -> None:
         spans = tracing.SpanBatch()
         now = datetime.now(UTC)
+        outcome: Outcome
         with self.db.begin() as conn:
             engine_module.lock_keys(conn, [job.row.key])
-            (outcome,) = self.engine.execute(conn, [step], now, spans)
+            if refused is None:
+                (outcome,) = self.engine.execute(conn, [step], now, spans)
+            else:
+                outcome = Failed(step, refused)
             if isinstance(outcome, Failed):
-                # The rule is at fault, not the remote: a person has to look.
+                # What we do with the result is at fault, not the remote: a person has to look.
                 status, error = DEAD, text_of(outcome.error)
-            if not jobs.end(conn, job, self.name, status, error or data.get("reason")):
+            if not jobs.end(conn, job, self.name, status, error):
                 raise LostLease
             if status == DEAD:
                 letter = _letter(self.engine.service, job, error or "", now)
@@ -196,9 +219,8 @@ class Worker:
         spans.finish()
         engine_module.count([outcome])
         metrics.JOBS.labels(job.row.kind, status).inc()
-        named = outcome.decision.outcome if isinstance(outcome, Done) else "dead:rule"
         log = LOG.error if status == DEAD else LOG.info
-        log("job done", status=status, outcome=named, error=error, **_fields(job))
+        log("job done", status=status, outcome=name_of(outcome), error=error, **_fields(job))
         if engine_module.planned_jobs([outcome]):
             self.wake.set()
 

@@ -71,6 +71,7 @@ def test_an_ignored_event_changes_nothing_but_is_remembered(database: sa.Engine)
         ("broken_promise", "rule"),
         ("too_many", "constraint"),
         ("nul", "constraint"),
+        ("too_big", "constraint"),
     ],
 )
 def test_a_failing_event_is_put_aside_and_blocks_only_its_key(
@@ -103,6 +104,22 @@ def test_c30_poison_is_kept_byte_for_byte_and_blocks_nothing(database: sa.Engine
     assert counts(database) == {"a": 1}
     letters = rows(database, "SELECT key, reason, record_value FROM dead_letters")
     assert letters == [(None, "not_avro", b"abcd")]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("ce_tenantid", b"de\x00mo"), ("ce_subject", bytes(range(33, 127)) * 50)],
+    ids=["a NUL", "too long"],
+)
+def test_c30_an_envelope_that_the_database_cannot_hold_stops_nothing(
+    database: sa.Engine, name: str, value: bytes
+) -> None:
+    good = record("a")
+    headers = [(n, value if n == name else v) for n, v in good.headers]
+    key = value if name == "ce_subject" else good.key
+    handle(database, replace(good, headers=headers, key=key), record("a", offset=1))
+    assert counts(database) == {"a": 1}
+    assert rows(database, "SELECT key, reason FROM dead_letters") == [(None, "envelope")]
 
 
 def test_an_event_that_nobody_handles_is_skipped_before_decoding(database: sa.Engine) -> None:

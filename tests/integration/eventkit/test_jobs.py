@@ -14,7 +14,7 @@ from infra.local.waiting import until
 from services.eventkit import jobs
 from services.eventkit.jobs import JobContext, JobKind, JobRow, Postpone, Refused, RetryLater
 from services.eventkit.worker import Worker, backoff
-from tests.integration.eventkit.toy import make_engine
+from tests.integration.eventkit.toy import CODEC, make_engine
 from tests.live_stack import LiveStack
 
 NOW = datetime.now(UTC)
@@ -53,6 +53,20 @@ def results(database: sa.Engine) -> str | None:
         text: str | None = conn.exec_driver_sql(
             "SELECT results FROM counters WHERE key = 'a'"
         ).scalar()
+        return text
+
+
+def letters(database: sa.Engine) -> list[dict[str, Any]]:
+    """The dead letters on their way to the dlq topic."""
+    with database.connect() as conn:
+        query = "SELECT payload FROM outbox WHERE topic = 'analytics.dlq'"
+        return [CODEC.decode("DeadLetter", row[0]) for row in conn.exec_driver_sql(query)]
+
+
+def last_error(database: sa.Engine) -> str | None:
+    """The last error of the only job."""
+    with database.connect() as conn:
+        text: str | None = conn.exec_driver_sql("SELECT last_error FROM jobs").scalar_one()
         return text
 
 
@@ -139,6 +153,46 @@ def test_a_refusal_is_final(database: sa.Engine) -> None:
     with working(database, call):
         until(lambda: state(database) == [("failed", 1)], 10, "the job")
     assert results(database) == "no_such_account;"
+
+
+@pytest.mark.parametrize("answer", [{"count": 1000}, {"answer": "a NUL: \x00"}])
+def test_a_result_that_the_database_refuses_is_a_dead_job_that_can_be_redriven(
+    database: sa.Engine, answer: Mapping[str, Any]
+) -> None:
+    answers = [answer, {"answer": "mended"}]
+    attempts: list[int] = []
+
+    def call(context: JobContext) -> Mapping[str, Any]:
+        attempts.append(context.attempt)
+        return answers[len(attempts) - 1]
+
+    row = job()
+    add(database, row)
+    with working(database, call):
+        until(lambda: state(database) == [("dead", 1)], 10, "the job")
+        assert results(database) is None
+        (letter,) = letters(database)
+        assert (letter["message_id"], letter["reason"], letter["status"]) == (
+            str(row.job_id),
+            "job",
+            "dead",
+        )
+        assert letter["last_error"] == last_error(database)
+        with database.begin() as conn:
+            assert jobs.redrive(conn, row.job_id, NOW)
+        until(lambda: state(database) == [("succeeded", 1)], 10, "the job after its redrive")
+    assert results(database) == "mended;"
+    assert attempts == [1, 1]
+
+
+def test_a_refusal_with_a_nul_in_its_reason_ends_the_job(database: sa.Engine) -> None:
+    def call(context: JobContext) -> Mapping[str, Any]:
+        raise RetryLater("\x00") if context.attempt < 3 else Refused("no \x00 account")
+
+    add(database, job())
+    with working(database, call):
+        until(lambda: state(database) == [("dead", 3)], 10, "the job")
+    assert len(letters(database)) == 1
 
 
 @pytest.mark.parametrize("error", [RetryLater("answered 503"), RuntimeError("a bug")])

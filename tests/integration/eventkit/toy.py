@@ -35,8 +35,13 @@ CREATE TABLE counters (
     count integer NOT NULL CHECK (count < 1000),
     results text NOT NULL,
     version bigint NOT NULL
-)
+);
+CREATE INDEX ON counters (results)
 """
+
+
+_TOO_BIG = "".join(str(number) for number in range(50_000))
+"""More than an index takes, also when it is compressed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +99,8 @@ def count(state: Counter | None, event: Event, facts: Facts) -> Decision[Counter
         return Decision("applied", replace(after, count=1000))
     if kind == "nul":
         return Decision("applied", replace(after, results="a text with a NUL: \x00"))
+    if kind == "too_big":
+        return Decision("applied", replace(after, results=_TOO_BIG))
     if kind == "job":
         return Decision("applied", after, jobs=(NewJob("call", {"how": "ok"}),))
     return Decision("applied", after, (Emit("ReportReady", {"report_id": event.key}),))
@@ -103,7 +110,8 @@ def note_result(state: Counter | None, event: Event, facts: Facts) -> Decision[C
     """What a job came to."""
     before = state or Counter(event.key)
     result = event.data.get("answer") or event.data.get("reason", "")
-    return Decision("applied", replace(before, results=f"{before.results}{result};"))
+    count = event.data.get("count", before.count)
+    return Decision("applied", replace(before, count=count, results=f"{before.results}{result};"))
 
 
 HANDLERS = handlers(

@@ -1,9 +1,12 @@
 """The envelope in the headers: what is read is what was written, and what is wrong is named."""
 
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone
 from uuid import UUID
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from services.eventkit.envelope import (
     Envelope,
@@ -79,6 +82,12 @@ def test_a_missing_header_is_named(name: str) -> None:
         ("ce_time", b"yesterday"),
         ("ce_time", b"2026-01-31T09:15:00"),
         ("ce_type", b"\xff\xfe"),
+        # What PostgreSQL cannot store, and what Python cannot read, must not stop a partition.
+        ("ce_tenantid", b"de\x00mo"),
+        ("ce_subject", b"x" * 1001),
+        ("ce_sequence", b"9" * 5000),
+        ("ce_sequence", b"9" * 19),
+        ("ce_time", b"0001-01-01T00:00:00+14:00"),
     ],
 )
 def test_a_wrong_header_is_named(name: str, value: bytes) -> None:
@@ -86,6 +95,21 @@ def test_a_wrong_header_is_named(name: str, value: bytes) -> None:
     with pytest.raises(InvalidEnvelope) as caught:
         Envelope.from_headers(headers)
     assert caught.value.field == name
+
+
+@settings(deadline=None)
+@given(
+    st.dictionaries(
+        st.sampled_from([name for name, _ in ENVELOPE.to_headers()]),
+        st.binary(max_size=40) | st.text("0123456789-+:.TZ\x00é٣", max_size=40).map(str.encode),
+    )
+)
+def test_whatever_the_headers_are_they_are_an_envelope_or_none(
+    changed: dict[str, bytes],
+) -> None:
+    headers = {**dict(ENVELOPE.to_headers()), **changed}
+    with suppress(InvalidEnvelope):
+        Envelope.from_headers(list(headers.items()))
 
 
 def test_no_headers_at_all() -> None:
