@@ -1,7 +1,8 @@
 """The consumer loop: takes what is there, has it handled, then commits the offsets.
 
-Where infrastructure is away the partitions are paused and the same batch is tried again, for ever,
-while polling goes on, so that the group keeps its member and no event is skipped.
+Where infrastructure is away, or the database refuses a statement of ours, the partitions are paused
+and the same batch is tried again, for ever, while polling goes on, so that the group keeps its
+member and no event is skipped.
 """
 
 import random
@@ -11,18 +12,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
-from sqlalchemy.exc import SQLAlchemyError
 
-from services.eventkit import logs, metrics
+from services.eventkit import logs, metrics, trouble
 from services.eventkit.batch import BatchHandler
 from services.eventkit.records import RawRecord
-from services.eventkit.registry import RegistryUnavailable
 
 LOG = logs.logger("consumer")
 _POLL = 0.2
 _COMMIT_EVERY = 0.5
 _MANY_BYTES = 1_000_000
-_INFRASTRUCTURE = (SQLAlchemyError, RegistryUnavailable, OSError)
 
 
 class BatchConsumer:
@@ -95,7 +93,7 @@ class BatchConsumer:
             try:
                 new_jobs = self._handler.handle(records)
                 break
-            except _INFRASTRUCTURE as error:
+            except trouble.INFRASTRUCTURE as error:
                 attempt += 1
                 records += self._wait(attempt, error)
                 if stop.is_set():
@@ -117,12 +115,7 @@ class BatchConsumer:
         """
         delay = random.uniform(0.1, min(10.0, 0.2 * 2 ** min(attempt, 10)))
         metrics.RETRIES.labels("consumer").inc()
-        LOG.warning(
-            "infrastructure away, the batch waits",
-            attempt=attempt,
-            delay=round(delay, 2),
-            error=f"{type(error).__name__}: {error}"[:300],
-        )
+        trouble.tell(LOG, error, "the batch waits", attempt=attempt, delay=round(delay, 2))
         late = []
         until = time.monotonic() + delay
         while time.monotonic() < until:

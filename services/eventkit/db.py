@@ -102,6 +102,14 @@ def sqlstate(error: BaseException) -> str:
     return getattr(original, "sqlstate", None) or ""
 
 
+def is_refused(error: BaseException) -> bool:
+    """True where the database is there and refuses a statement as such (SQLSTATE class 42).
+
+    A mistake in our SQL, a table that is missing, or a right: time alone does not mend it.
+    """
+    return sqlstate(error)[:2] == "42"
+
+
 def is_bad_data(error: BaseException) -> bool:
     """True where the written values are at fault, not the database.
 

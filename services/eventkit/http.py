@@ -16,7 +16,7 @@ from sqlalchemy.exc import DBAPIError, TimeoutError
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from services.eventkit import logs
-from services.eventkit.db import is_bad_data
+from services.eventkit.db import is_bad_data, is_refused
 from services.eventkit.tracing import REQUEST_SPANS
 
 LOG = logs.logger("http")
@@ -160,7 +160,7 @@ def _on_http(_: Request, error: HTTPException) -> JSONResponse:
 
 
 def _on_database(_: Request, error: Exception) -> JSONResponse:
-    if isinstance(error, DBAPIError) and is_bad_data(error):
+    if is_bad_data(error) or is_refused(error):
         return _on_bug(_, error)
     LOG.warning("database away", error=str(error)[:300])
     detail = "The service cannot reach its database. Nothing was stored; try again."

@@ -22,7 +22,7 @@ from opentelemetry.trace import SpanKind
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from services.eventkit import db as database
-from services.eventkit import dead_letters, jobs, logs, metrics, tracing
+from services.eventkit import dead_letters, jobs, logs, metrics, tracing, trouble
 from services.eventkit import engine as engine_module
 from services.eventkit.batch import name_of, text_of
 from services.eventkit.dead_letters import DEAD, Letter
@@ -80,7 +80,7 @@ class Worker:
                 taken = sum(self._take(pool) for pool in self._pools.values())
             except SQLAlchemyError as error:
                 metrics.RETRIES.labels("worker").inc()
-                LOG.warning("database away, claiming again soon", error=str(error)[:200])
+                trouble.tell(LOG, error, "claiming again soon")
                 stop.wait(1.0)
                 continue
             if not taken:
@@ -122,24 +122,30 @@ class Worker:
                 data = self._pools[kind.remote].call(kind, job)
             except Refused as error:
                 reason = {"reason": str(error)}
-                self._stored(lambda: self._complete(job, "failed", reason))
+                self._stored(job, lambda: self._complete(job, "failed", reason))
             except Postpone as error:
                 later = error
-                self._stored(lambda: self._give_back(job, kind, later, used=False))
+                self._stored(job, lambda: self._give_back(job, kind, later, used=False))
             except Exception as error:
                 failure = error
-                self._stored(lambda: self._failed_attempt(job, kind, failure))
+                self._stored(job, lambda: self._failed_attempt(job, kind, failure))
             else:
-                self._stored(lambda: self._complete(job, "succeeded", data))
+                self._stored(job, lambda: self._complete(job, "succeeded", data))
             finally:
                 metrics.JOB_SECONDS.labels(kind.name).observe(time.monotonic() - started)
 
-    def _stored(self, store: Callable[[], None]) -> None:
+    def _stored(self, job: Claimed, store: Callable[[], None]) -> None:
         """Tries again while the database is away: only this thread knows what the remote did.
 
         Without it the call would be made again when the lease ends, and a mail has no key that
         keeps the second from arriving.
         """
+
+        def told(state: tenacity.RetryCallState) -> None:
+            metrics.RETRIES.labels("worker").inc()
+            if state.outcome and (error := state.outcome.exception()):
+                trouble.tell(LOG, error, "a result waits to be stored", **_fields(job))
+
         attempts = tenacity.Retrying(
             retry=tenacity.retry_if_exception(_is_away),
             wait=tenacity.wait_random_exponential(multiplier=0.2, max=2),
@@ -147,7 +153,7 @@ class Worker:
                 tenacity.stop_after_delay(jobs.STORING_SECONDS),
                 tenacity.stop_when_event_set(self._stop),
             ),
-            before_sleep=lambda _: metrics.RETRIES.labels("worker").inc(),
+            before_sleep=told,
             reraise=True,
         )
         attempts(store)

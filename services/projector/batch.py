@@ -8,18 +8,17 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from opentelemetry import trace
 from opentelemetry.trace import SpanKind
-from sqlalchemy.exc import DataError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError
 
 from services.eventkit import logs, metrics, tracing
 from services.eventkit.codec import Codec
 from services.eventkit.db import is_bad_data
 from services.eventkit.envelope import event_type_of
 from services.eventkit.records import Message, Poison, RawRecord, read
-from services.eventkit.registry import RegistryUnavailable
+from services.eventkit.trouble import INFRASTRUCTURE
 from services.projector import control, letters, store, timeline
 from services.projector.views import TimelineEntry
 
-INFRASTRUCTURE = (SQLAlchemyError, RegistryUnavailable, OSError)
 SKIPPED = "skipped"
 
 _LOG = logs.logger("projector")
@@ -120,10 +119,7 @@ def _next_offsets(records: Iterable[RawRecord]) -> store.Positions:
 
 
 def _is_the_records_fault(error: Exception) -> bool:
-    if isinstance(error, SQLAlchemyError):
-        # The driver itself refuses a NUL character in a text: such an error has no SQLSTATE.
-        return is_bad_data(error) or isinstance(error, DataError)
-    return not isinstance(error, (*INFRASTRUCTURE, control.Paused))
+    return is_bad_data(error) or not isinstance(error, (*INFRASTRUCTURE, control.Paused))
 
 
 def _report(found: Sequence[_Read], outcomes: Sequence[str], poisons: Sequence[Poison]) -> None:

@@ -18,16 +18,17 @@ from typing import Any
 
 import uvicorn
 
-from services.eventkit import logs, metrics, tracing
+from services.eventkit import logs, metrics, tracing, trouble
 from services.eventkit.codec import Codec, SchemaMismatch
 from services.eventkit.db import make_engine
 from services.eventkit.http import create_app
 from services.eventkit.records import RawRecord
 from services.eventkit.schemas import Schemas
 from services.eventkit.settings import load
+from services.eventkit.trouble import INFRASTRUCTURE
 from services.projector import control, lag, positions
 from services.projector.agent import Agent
-from services.projector.batch import INFRASTRUCTURE, BatchProjector
+from services.projector.batch import BatchProjector
 from services.projector.settings import AgentSettings
 from services.projector.watchdog import Vitals, Watchdog
 
@@ -96,7 +97,7 @@ class _Process:
                 await asyncio.to_thread(self._check)
                 return
             except _NOT_NOW as error:
-                self._vitals.waiting = _in_short(error)
+                self._vitals.waiting = trouble.short(error)
                 _LOG.info("waiting", what=self._vitals.waiting)
                 await asyncio.sleep(_LOOK_EVERY)
 
@@ -177,11 +178,9 @@ class _Process:
 
     async def _back_off(self, attempt: int, error: Exception) -> None:
         delay = random.uniform(0.1, min(5.0, 0.2 * 2 ** min(attempt, 10)))
-        self._vitals.waiting = _in_short(error)
+        self._vitals.waiting = trouble.short(error)
         metrics.RETRIES.labels("projector").inc()
-        _LOG.warning(
-            "infrastructure away, the batch waits", attempt=attempt, error=_in_short(error)
-        )
+        trouble.tell(_LOG, error, "the batch waits", attempt=attempt)
         await asyncio.sleep(delay)
 
     def _behind(self) -> Sequence[lag.PartitionLag]:
@@ -210,10 +209,6 @@ class _Process:
 
 async def _first(*tasks: "asyncio.Task[Any]") -> None:
     await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-
-
-def _in_short(error: Exception) -> str:
-    return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"[:300]
 
 
 def _flush() -> None:

@@ -8,11 +8,17 @@ from uuid import uuid4
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from services.eventkit.batch import BatchHandler
 from services.eventkit.records import RawRecord
-from tests.integration.eventkit.toy import CODEC, CounterStore, make_engine, record
+from tests.integration.eventkit.toy import (
+    CODEC,
+    CounterStore,
+    make_engine,
+    record,
+    without_counters,
+)
 
 
 def handle(database: sa.Engine, *records: RawRecord) -> bool:
@@ -143,6 +149,16 @@ def test_a_lost_connection_leaves_nothing_and_a_rerun_says_the_same(database: sa
             conn.exec_driver_sql(f"DELETE FROM {table}")
     handler.handle(batch)
     assert rows(database, "SELECT message_id FROM outbox ORDER BY 1") == first
+
+
+def test_a_statement_that_is_refused_puts_nothing_aside(database: sa.Engine) -> None:
+    batch = [record("a"), record("b")]
+    with without_counters(database), pytest.raises(ProgrammingError):
+        handle(database, *batch)
+    assert rows(database, "SELECT count(*) FROM inbox") == [(0,)]
+    assert rows(database, "SELECT count(*) FROM dead_letters") == [(0,)]
+    handle(database, *batch)
+    assert counts(database) == {"a": 1, "b": 1}
 
 
 def test_two_members_with_the_same_events_have_one_effect(database: sa.Engine) -> None:

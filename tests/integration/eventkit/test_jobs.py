@@ -9,12 +9,13 @@ from uuid import uuid4
 
 import pytest
 import sqlalchemy as sa
+from structlog.testing import capture_logs
 
 from infra.local.waiting import until
-from services.eventkit import jobs
+from services.eventkit import jobs, trouble
 from services.eventkit.jobs import JobContext, JobKind, JobRow, Postpone, Refused, RetryLater
 from services.eventkit.worker import Worker, backoff
-from tests.integration.eventkit.toy import CODEC, make_engine
+from tests.integration.eventkit.toy import CODEC, make_engine, without_counters
 from tests.live_stack import LiveStack
 
 NOW = datetime.now(UTC)
@@ -262,6 +263,27 @@ def test_a_result_outlives_a_moment_without_its_database(
         until(lambda: state(database) == [("succeeded", 1)], 10, "the job")
     workers.dispose()
     assert calls == [1]
+
+
+def test_a_result_outlives_a_statement_that_is_refused_and_the_log_says_so(
+    database: sa.Engine,
+) -> None:
+    calls: list[int] = []
+
+    def call(context: JobContext) -> Mapping[str, Any]:
+        calls.append(context.attempt)
+        return {"answer": "mailed"}
+
+    def refused() -> bool:
+        return any(line["event"].startswith(trouble.REFUSED) for line in lines)
+
+    add(database, job())
+    with capture_logs() as lines, working(database, call):
+        with without_counters(database):
+            until(lambda: bool(calls) and refused(), 10, "the refusal to be told")
+        until(lambda: state(database) == [("succeeded", 1)], 10, "the job")
+    assert calls == [1]
+    assert {line["sqlstate"] for line in lines if "sqlstate" in line} == {"42P01"}
 
 
 def test_backoff_grows_is_capped_and_jitters() -> None:

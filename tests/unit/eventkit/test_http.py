@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 from fastapi import APIRouter
+from psycopg.errors import UndefinedTable
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import OperationalError, ProgrammingError
 from starlette.testclient import TestClient
 
 from services.eventkit.http import PROBLEM_JSON, Check, FieldError, Problem, create_app
@@ -29,6 +30,8 @@ def _client(reason: str | None = None) -> TestClient:
     def fail(how: str) -> str:
         if how == "database":
             raise OperationalError("SELECT 1", {}, Exception("gone"))
+        if how == "statement":
+            raise ProgrammingError("SELECT 1", {}, UndefinedTable("no such table"))
         if how == "problem":
             raise Problem(409, "order-ended", "Too late.", [FieldError(field="x", message="y")])
         raise ZeroDivisionError(how)
@@ -66,6 +69,7 @@ def test_c22_an_invalid_body_is_422_and_names_the_field(body: str, field: str) -
     [
         ("/fails/problem", 409, "/problems/order-ended"),
         ("/fails/database", 503, "/problems/unavailable"),
+        ("/fails/statement", 500, "/problems/internal-error"),
         ("/fails/bug", 500, "/problems/internal-error"),
         ("/nowhere", 404, "/problems/not-found"),
         ("/items", 405, "/problems/method-not-allowed"),

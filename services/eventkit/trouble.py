@@ -1,0 +1,36 @@
+"""What keeps a loop from going on, and how the log calls it: somebody is away, or we are refused.
+
+Either way the same work is tried again for ever, because nothing may be lost. But whoever reads the
+log must not look for a database that is there.
+"""
+
+from typing import Any, Final
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from services.eventkit import db
+from services.eventkit.registry import RegistryUnavailable
+
+INFRASTRUCTURE: Final = (SQLAlchemyError, RegistryUnavailable, OSError)
+"""What says nothing about the event or the job in hand."""
+
+AWAY: Final = "infrastructure away"
+REFUSED: Final = "the database refuses a statement of ours"
+
+
+def tell(log: Any, error: BaseException, then: str, **fields: Any) -> None:
+    """Logs why the work in hand waits, and ``then``: what waits or comes next.
+
+    A refused statement is an error of ours that somebody has to mend; what is away comes back.
+    """
+    if db.is_refused(error):
+        log.error(f"{REFUSED}, {then}", sqlstate=db.sqlstate(error), error=short(error), **fields)
+    else:
+        log.warning(f"{AWAY}, {then}", error=short(error), **fields)
+
+
+def short(error: BaseException) -> str:
+    """The kind of an error and the first line of its text."""
+    cause = getattr(error, "orig", None) or error
+    lines = str(cause).splitlines()
+    return f"{type(cause).__name__}: {lines[0] if lines else ''}"[:300]
