@@ -57,6 +57,15 @@ class JobContext:
     tenant_id: str
 
 
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a job ends: ``status`` is succeeded, failed or dead."""
+
+    job: Claimed
+    status: str
+    error: str | None
+
+
 STORING_SECONDS = 20.0
 """For how long a worker tries to store a result: the call's lease outlasts it by that much."""
 
@@ -128,6 +137,44 @@ _CLAIM = (
 )
 
 
+def _held(job_id: Any, attempt: Any, redrives: Any) -> sa.ColumnElement[bool]:
+    """The fence: only ``:worker``, the holder of this very attempt, may say how it ended.
+
+    A redrive counts attempts from 1 again, so the redrives count too.
+    """
+    return sa.and_(
+        JOBS.c.job_id == job_id,
+        JOBS.c.attempts == attempt,
+        JOBS.c.redrives == redrives,
+        JOBS.c.locked_by == sa.bindparam("worker", type_=sa.Text),
+        JOBS.c.status == "running",
+    )
+
+
+_ENDED = (
+    sa.func.unnest(
+        sa.bindparam("all_ids", type_=ARRAY(sa.Uuid)),
+        sa.bindparam("all_attempts", type_=ARRAY(sa.Integer)),
+        sa.bindparam("all_redrives", type_=ARRAY(sa.Integer)),
+        sa.bindparam("all_statuses", type_=ARRAY(sa.Text)),
+        sa.bindparam("all_errors", type_=ARRAY(sa.Text)),
+    )
+    .table_valued("job_id", "attempt", "redrives", "status", "error", name="ended")
+    .render_derived()
+)
+_END = (
+    sa.update(JOBS)
+    .where(_held(_ENDED.c.job_id, _ENDED.c.attempt, _ENDED.c.redrives))
+    .values(
+        status=_ENDED.c.status,
+        last_error=_ENDED.c.error,
+        finished_at=sa.func.now(),
+        locked_by=None,
+        locked_until=None,
+    )
+)
+
+
 def add(conn: Connection, rows: Sequence[JobRow]) -> None:
     """Stores new jobs in one statement."""
     db.insert_rows(conn, JOBS, [asdict(row) | {"status": "pending", "attempts": 0} for row in rows])
@@ -172,31 +219,32 @@ def release(
     conn: Connection, job: Claimed, worker: str, run_at: datetime, error: str, *, used: bool
 ) -> bool:
     """Gives a job back for a later attempt; ``used`` False gives the attempt back too."""
-    return _finish(
-        conn,
-        job,
-        worker,
-        status="pending",
-        run_at=run_at,
-        attempts=job.attempt if used else job.attempt - 1,
-        last_error=_kept(error),
-        locked_by=None,
-        locked_until=None,
+    released = (
+        sa.update(JOBS)
+        .where(_held(job.row.job_id, job.attempt, job.row.redrives))
+        .values(
+            status="pending",
+            run_at=run_at,
+            attempts=job.attempt if used else job.attempt - 1,
+            last_error=_kept(error),
+            locked_by=None,
+            locked_until=None,
+        )
     )
+    return conn.execute(released, {"worker": worker}).rowcount == 1
 
 
-def end(conn: Connection, job: Claimed, worker: str, status: str, error: str | None) -> bool:
-    """Ends a job as succeeded, failed or dead; False where a successor has taken it over."""
-    return _finish(
-        conn,
-        job,
-        worker,
-        status=status,
-        last_error=_kept(error),
-        finished_at=sa.func.now(),
-        locked_by=None,
-        locked_until=None,
-    )
+def end(conn: Connection, endings: Sequence[Ending], worker: str) -> bool:
+    """Ends jobs in one statement; False where a successor has taken one of them over."""
+    values = {
+        "all_ids": [ending.job.row.job_id for ending in endings],
+        "all_attempts": [ending.job.attempt for ending in endings],
+        "all_redrives": [ending.job.row.redrives for ending in endings],
+        "all_statuses": [ending.status for ending in endings],
+        "all_errors": [_kept(ending.error) for ending in endings],
+        "worker": worker,
+    }
+    return conn.execute(_END, values).rowcount == len(endings)
 
 
 def redrive(conn: Connection, job_id: UUID, now: datetime) -> JobRow | None:
@@ -235,22 +283,3 @@ def release_all(conn: Connection, worker: str) -> int:
 
 def _kept(error: str | None) -> str | None:
     return None if error is None else db.as_text(error)[:_ERROR_LENGTH]
-
-
-def _finish(conn: Connection, job: Claimed, worker: str, **values: Any) -> bool:
-    """The fence: only the holder of this very attempt may say how it ended.
-
-    A redrive counts attempts from 1 again, so the redrives count too.
-    """
-    result = conn.execute(
-        sa.update(JOBS)
-        .where(
-            JOBS.c.job_id == job.row.job_id,
-            JOBS.c.locked_by == worker,
-            JOBS.c.attempts == job.attempt,
-            JOBS.c.redrives == job.row.redrives,
-            JOBS.c.status == "running",
-        )
-        .values(**values)
-    )
-    return result.rowcount == 1

@@ -1,7 +1,6 @@
 """The worker: claims due jobs, makes their outside calls, and hands the results to the rules."""
 
 import contextlib
-import json
 import os
 import random
 import socket
@@ -13,32 +12,26 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import UUID
 
 import sqlalchemy as sa
 import tenacity
 from circuitbreaker import CircuitBreaker
 from opentelemetry.trace import SpanKind
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError
 
 from services.eventkit import db as database
-from services.eventkit import dead_letters, jobs, logs, metrics, tracing, trouble
 from services.eventkit import engine as engine_module
-from services.eventkit.batch import name_of, text_of
-from services.eventkit.dead_letters import DEAD, Letter
-from services.eventkit.decision import ATTEMPTS_EXHAUSTED, Event
-from services.eventkit.engine import Engine, Failed, Outcome, Step
-from services.eventkit.ids import derived
+from services.eventkit import jobs, logs, metrics, tracing, trouble
+from services.eventkit.batch import name_of
+from services.eventkit.dead_letters import DEAD
+from services.eventkit.decision import ATTEMPTS_EXHAUSTED
+from services.eventkit.engine import Engine
 from services.eventkit.jobs import Claimed, JobContext, JobKind, Postpone, Refused, RetryLater
-from services.eventkit.records import RawRecord
+from services.eventkit.results import LostLease, Results, result_of
 
 LOG = logs.logger("worker")
 _BREAKER_FAILURES = 10
 _BREAKER_SECONDS = 3
-
-
-class LostLease(Exception):
-    """A successor took the job over while it ran: this result is discarded."""
 
 
 @dataclass
@@ -59,6 +52,7 @@ class Worker:
 
     def __post_init__(self) -> None:
         self.name = f"{socket.gethostname()}:{os.getpid()}:{random.getrandbits(32):08x}"
+        self._results = Results(self.db, self.engine, self.name)
         self._by_name = {kind.name: kind for kind in self.kinds}
         remotes: dict[str, list[JobKind]] = defaultdict(list)
         for kind in self.kinds:
@@ -96,6 +90,7 @@ class Worker:
             return 0
         with self.db.begin() as conn:
             claimed = jobs.claim(conn, pool.kinds, self.name, datetime.now(UTC), free)
+        pool.full = len(claimed) == free
         for job in claimed:
             pool.enter()
             pool.executor.submit(self._run, job, pool)
@@ -111,7 +106,8 @@ class Worker:
             LOG.exception("job result not stored", error=str(error)[:200], **_fields(job))
         finally:
             pool.leave()
-            self.wake.set()
+            if pool.full:
+                self.wake.set()
 
     def _attempt(self, job: Claimed, kind: JobKind) -> None:
         parent = tracing.context_of(job.row.traceparent)
@@ -184,55 +180,20 @@ class Worker:
     def _complete(
         self, job: Claimed, status: str, data: Mapping[str, Any], error: str | None = None
     ) -> None:
-        """Runs the rule for the result and ends the job, in one transaction.
-
-        Where the database refuses what the rule wants written, the job is dead, as where the rule
-        raises: making the call again would only bring the same result.
-        """
-        step = _result_step(self.engine.service, job, status, data)
-        try:
-            self._end(job, step, status, error or data.get("reason"))
-        except DBAPIError as refused:
-            if not database.is_bad_data(refused):
-                raise
-            self._end(job, step, DEAD, refused=refused)
-
-    def _end(
-        self,
-        job: Claimed,
-        step: Step,
-        status: str,
-        error: str | None = None,
-        refused: DBAPIError | None = None,
-    ) -> None:
-        spans = tracing.SpanBatch()
-        now = datetime.now(UTC)
-        outcome: Outcome
-        with self.db.begin() as conn:
-            engine_module.lock_keys(conn, [job.row.key])
-            if refused is None:
-                (outcome,) = self.engine.execute(conn, [step], now, spans)
-            else:
-                outcome = Failed(step, refused)
-            if isinstance(outcome, Failed):
-                # What we do with the result is at fault, not the remote: a person has to look.
-                status, error = DEAD, text_of(outcome.error)
-            if not jobs.end(conn, job, self.name, status, error):
-                raise LostLease
-            if status == DEAD:
-                letter = _letter(self.engine.service, job, error or "", now)
-                dead_letters.mirror(conn, self.engine.service, self.engine.codec, [letter], now)
-        spans.finish()
-        engine_module.count([outcome])
-        metrics.JOBS.labels(job.row.kind, status).inc()
-        log = LOG.error if status == DEAD else LOG.info
-        log("job done", status=status, outcome=name_of(outcome), error=error, **_fields(job))
+        stored = self._results.store(result_of(self.engine.service, job, status, data, error))
+        ending, outcome = stored.ending, stored.outcome
+        metrics.JOBS.labels(job.row.kind, ending.status).inc()
+        log = LOG.error if ending.status == DEAD else LOG.info
+        named = name_of(outcome)
+        log("job done", status=ending.status, outcome=named, error=ending.error, **_fields(job))
         if engine_module.planned_jobs([outcome]):
             self.wake.set()
 
 
 class _Pool:
     """The bulkhead of one remote: its threads, how many are busy, and its circuit breaker.
+
+    ``full`` means that more jobs may be due than it had threads for.
 
     An open breaker claims nothing, so the jobs wait without using attempts; half open it claims
     one, and its result decides.
@@ -242,6 +203,7 @@ class _Pool:
         self.remote = remote
         self.kinds = kinds
         self.executor = executor
+        self.full = False
         self._busy = 0
         self._lock = threading.Lock()
         self._breaker = CircuitBreaker(
@@ -284,44 +246,6 @@ def backoff(kind: JobKind, attempt: int) -> float:
     """Seconds to wait: exponential with full jitter (AWS Architecture Blog, 2015)."""
     ceiling = min(kind.backoff_cap, kind.backoff_base * 2 ** min(attempt, 16))
     return random.uniform(ceiling / 20, ceiling)
-
-
-def _result_step(service: str, job: Claimed, status: str, data: Mapping[str, Any]) -> Step:
-    """The result as an input of the rules; ``asked`` in it is what the job was given."""
-    row = job.row
-    suffix = "succeeded" if status == "succeeded" else "failed"
-    event = Event(
-        id=derived(service, row.job_id, "result", row.redrives),
-        type=f"{row.kind}.{suffix}",
-        key=row.key,
-        data={**data, "asked": row.args},
-        tenant_id=row.tenant_id,
-        actor_id=row.actor_id,
-        correlation_id=row.correlation_id,
-        time=datetime.now(UTC),
-        source="job",
-    )
-    return Step(event, UUID(row.causation_id) if row.causation_id else None, tracing.current())
-
-
-def _letter(service: str, job: Claimed, error: str, now: datetime) -> Letter:
-    """A dead job as a letter on the dlq topic; the row to redrive is the job itself."""
-    row = job.row
-    args = json.dumps(dict(row.args)).encode()
-    record = RawRecord(f"{service}.jobs", 0, row.redrives, row.key.encode(), args, [])
-    return Letter(
-        message_id=row.job_id,
-        record=record,
-        key=row.key,
-        tenant_id=row.tenant_id,
-        event_type=row.kind,
-        status=DEAD,
-        reason="job",
-        first_error=error,
-        last_error=error,
-        attempts=job.attempt,
-        failed_at=now,
-    )
 
 
 def _fields(job: Claimed) -> dict[str, Any]:

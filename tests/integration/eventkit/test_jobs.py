@@ -13,7 +13,15 @@ from structlog.testing import capture_logs
 
 from infra.local.waiting import until
 from services.eventkit import jobs, trouble
-from services.eventkit.jobs import JobContext, JobKind, JobRow, Postpone, Refused, RetryLater
+from services.eventkit.jobs import (
+    Ending,
+    JobContext,
+    JobKind,
+    JobRow,
+    Postpone,
+    Refused,
+    RetryLater,
+)
 from services.eventkit.worker import Worker, backoff
 from tests.integration.eventkit.toy import CODEC, make_engine, without_counters
 from tests.live_stack import LiveStack
@@ -113,8 +121,8 @@ def test_a_lease_that_ran_out_is_taken_over_and_the_first_holder_is_fenced_off(
     (second,) = claim(database, "second", NOW + KIND.lease + timedelta(seconds=1))
     assert second.attempt == 2
     with database.begin() as conn:
-        assert not jobs.end(conn, first, "first", "succeeded", None)
-        assert jobs.end(conn, second, "second", "succeeded", None)
+        assert not jobs.end(conn, [Ending(first, "succeeded", None)], "first")
+        assert jobs.end(conn, [Ending(second, "succeeded", None)], "second")
 
 
 def test_a_holder_from_before_a_redrive_is_fenced_off(database: sa.Engine) -> None:
@@ -122,13 +130,13 @@ def test_a_holder_from_before_a_redrive_is_fenced_off(database: sa.Engine) -> No
     (first,) = claim(database, "w")
     (second,) = claim(database, "w", NOW + KIND.lease + timedelta(seconds=1))
     with database.begin() as conn:
-        assert jobs.end(conn, second, "w", "failed", "no")
+        assert jobs.end(conn, [Ending(second, "failed", "no")], "w")
         assert jobs.redrive(conn, first.row.job_id, NOW)
     (third,) = claim(database, "w")
     assert third.attempt == first.attempt
     with database.begin() as conn:
-        assert not jobs.end(conn, first, "w", "succeeded", None)
-        assert jobs.end(conn, third, "w", "succeeded", None)
+        assert not jobs.end(conn, [Ending(first, "succeeded", None)], "w")
+        assert jobs.end(conn, [Ending(third, "succeeded", None)], "w")
 
 
 def test_only_waiting_jobs_are_cancelled(database: sa.Engine) -> None:
