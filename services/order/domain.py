@@ -27,6 +27,8 @@ TRANSITIONS: Final[Mapping[tuple[str, str], str]] = MappingProxyType(
         (PENDING, "CancelOrder"): CANCELLED,
         (PENDING, "payment_deadline.succeeded"): CANCELLED,
         (PENDING, "PaymentCaptured"): CONFIRMED,
+        (PENDING, "PaymentRefunded"): CANCELLED,
+        (PENDING, "RefundFailed"): NEEDS_ATTENTION,
         (CANCELLED, "RefundFailed"): NEEDS_ATTENTION,
         (NEEDS_ATTENTION, "PaymentRefunded"): CANCELLED,
     }
@@ -149,28 +151,38 @@ def cancel(order: Order | None, because: str, reason: str, now: datetime) -> Dec
 
 
 def note_refund(order: Order | None, now: datetime) -> Decision[Order]:
-    """The money is back. An order that needed attention for it is a plain cancelled one again."""
+    """The money is back. An order that needed attention for it is a plain cancelled one again.
+
+    Of a pending order only a charge that was declined first is ever refunded: the order ends as
+    declined, though the decline itself is still on its way.
+    """
     if order is None:
         return Decision(ignored("unknown_order"))
     if order.payment == "refunded":
         return Decision(ignored("already_refunded"))
-    refunded = replace(order, payment="refunded", updated_at=now)
+    refunded = replace(_declined(order, now), payment="refunded", updated_at=now)
     if (order.status, "PaymentRefunded") in TRANSITIONS:
         refunded = replace(refunded, status=CANCELLED)
-        return Decision(APPLIED, refunded, (_cancelled(refunded),))
+        return Decision(APPLIED, refunded, (_cancelled(refunded),), cancel_jobs=(DEADLINE,))
     return Decision(APPLIED, refunded)
 
 
 def need_attention(order: Order | None, reason: str, now: datetime) -> Decision[Order]:
-    """A refund was refused for good: a person must act, so the order never looks settled."""
+    """A refund was refused for good: a person must act, so the order never looks settled.
+
+    A pending order ends as declined first, as in `note_refund`: others have to give back too.
+    """
     if order is None:
         return Decision(ignored("unknown_order"))
     if order.payment == "refunded":
         return Decision(ignored("already_refunded"))
     if (order.status, "RefundFailed") not in TRANSITIONS:
-        return Decision(ignored(f"already_{order.status}" if order.ended_at else "not_cancelled"))
-    state = replace(order, status=NEEDS_ATTENTION, payment="refund_failed", updated_at=now)
-    return Decision(APPLIED, state, (Emit("OrderNeedsAttention", {"reason": reason}),))
+        return Decision(ignored(f"already_{order.status}"))
+    cancelled = _declined(order, now)
+    first = (_cancelled(cancelled),) if order.status == PENDING else ()
+    state = replace(cancelled, status=NEEDS_ATTENTION, payment="refund_failed", updated_at=now)
+    attention = Emit("OrderNeedsAttention", {"reason": reason})
+    return Decision(APPLIED, state, (*first, attention), cancel_jobs=(DEADLINE,))
 
 
 def _note_late_capture(order: Order, now: datetime) -> Decision[Order]:
@@ -178,6 +190,13 @@ def _note_late_capture(order: Order, now: datetime) -> Decision[Order]:
         late = replace(order, payment="captured", updated_at=now)
         return Decision("refund_due", late)
     return Decision(ignored(f"already_{order.status}"))
+
+
+def _declined(order: Order, now: datetime) -> Order:
+    """A pending order, cancelled because its payment was declined; any other one as it is."""
+    if order.status != PENDING:
+        return order
+    return _ended(order, CANCELLED, PAYMENT_DECLINED, now)
 
 
 def _ended(order: Order, status: str, reason: str | None, now: datetime) -> Order:

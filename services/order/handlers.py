@@ -67,12 +67,12 @@ def on_deadline(order: Order | None, event: Event, facts: Facts) -> Result:
 
 
 def on_payment_refunded(order: Order | None, event: Event, facts: Facts) -> Result:
-    """Progress, and the way out of ``needs_attention``."""
+    """Progress, and the way out of ``needs_attention``; a pending order was declined before."""
     return domain.note_refund(order, facts.now)
 
 
 def on_refund_failed(order: Order | None, event: Event, facts: Facts) -> Result:
-    """A compensation failed for good."""
+    """A compensation failed for good; a pending order was declined before."""
     return domain.need_attention(order, event.data["reason"], facts.now)
 
 
@@ -102,7 +102,12 @@ HANDLERS: Final = handlers(
         undoes="PlaceOrder",
     ),
     On("PaymentRefunded", "payment.events", on_payment_refunded, ("OrderCancelled",)),
-    On("RefundFailed", "payment.events", on_refund_failed, ("OrderNeedsAttention",)),
+    On(
+        "RefundFailed",
+        "payment.events",
+        on_refund_failed,
+        ("OrderCancelled", "OrderNeedsAttention"),
+    ),
     On(
         f"{domain.DEADLINE}.succeeded",
         "job",

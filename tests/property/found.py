@@ -75,6 +75,21 @@ def capture_overtakes_the_decline_before_it(world: World) -> None:
     _pass_on(world, "payment", to="order")
 
 
+def failed_refund_overtakes_all_that_led_to_it(world: World) -> None:
+    """A charge is declined, started over, captured and not refunded; only the last is heard of."""
+    world.lose_slot("payment", missed=2)
+    _reserve(world, token=UNREADABLE)
+    name, charge = due(world)[0]
+    world.work(name, charge)
+    world.mend_provider()
+    world.redrive_job(name, world.services[name].database.jobs[charge.id])
+    world.work(*due(world)[0])
+    world.disturb(name, [Fault.LOST_REQUEST] * 2)
+    world.work(*due(world)[0])
+    world.work(*due(world)[0])
+    _pass_on(world, "payment", to="order")
+
+
 def earlier_refund_is_refused_again(world: World) -> None:
     """A second refund is paid, unheard, while a person has the job of the first one start over."""
     _capture_then_cancel(world, token=REFUND_FAILS)
@@ -173,6 +188,7 @@ FOUND = (
     Found(answer_to_the_charge_is_lost, ("charge_under_new_keys", "silence_is_a_decline")),
     Found(refund_is_given_up_though_it_was_paid, ("refund_under_new_keys",)),
     Found(capture_overtakes_the_decline_before_it, ()),
+    Found(failed_refund_overtakes_all_that_led_to_it, ()),
     Found(earlier_refund_is_refused_again, ()),
     Found(
         capture_is_repeated_after_the_refund,

@@ -23,6 +23,7 @@ ENDINGS = {
 RARE = {
     ("payment", "voided", "refunding"),  # not by a provider that knows one charge a key
     ("payment", "refund_failed", "refunded"),  # see test_found_histories
+    ("order", "pending", "needs_attention"),  # likewise
 }
 """Moves that a few thousand histories need not make."""
 

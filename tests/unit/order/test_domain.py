@@ -165,6 +165,30 @@ def test_a_capture_that_overtakes_the_decline_before_it_confirms_nothing() -> No
     assert apply(decision.state, "PaymentDeclined").outcome == "ignored:already_cancelled"
 
 
+@pytest.mark.parametrize(
+    ("heard", "status", "emits"),
+    [
+        ("PaymentRefunded", "cancelled", ["OrderCancelled"]),
+        ("RefundFailed", "needs_attention", ["OrderCancelled", "OrderNeedsAttention"]),
+    ],
+)
+def test_a_refund_that_overtakes_the_decline_and_the_capture_ends_the_order_as_declined(
+    heard: str, status: str, emits: list[str]
+) -> None:
+    decision = apply(placed(), heard)
+    order = decision.state
+    assert order is not None
+    assert (order.status, order.reason) == (status, "payment_declined")
+    assert order.ended_at == NOW
+    assert [emit.type for emit in decision.emits] == emits
+    assert decision.cancel_jobs == ("payment_deadline",)
+    captured = event("PaymentCaptured", DATA["PaymentCaptured"], sequence=2)
+    for late in (captured, event("PaymentDeclined", DATA["PaymentDeclined"])):
+        assert (
+            HANDLERS[late.type].rule(order, late, Facts(NOW)).outcome == f"ignored:already_{status}"
+        )
+
+
 def test_c14_a_failed_refund_needs_attention_until_the_money_is_back() -> None:
     order, emitted = after("PlaceOrder", "CancelOrder", "RefundFailed")
     assert order is not None
