@@ -78,7 +78,8 @@ class Results:
         with self._taking:
             self._waiting.append(mine)
         with self._storing:
-            if not mine.stored.done():
+            # More than once where another result of the same key is before this one.
+            while not mine.stored.done():
                 self._store(self._take())
         return mine.stored.result()
 

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -12,7 +13,7 @@ import sqlalchemy as sa
 from infra.local.waiting import until
 from services.eventkit import jobs
 from services.eventkit.jobs import Claimed, JobKind, JobRow
-from services.eventkit.results import LostLease, Results, result_of
+from services.eventkit.results import LostLease, Results, _Waiting, result_of
 from tests.integration.eventkit.toy import make_engine
 
 WORKER = "worker"
@@ -120,6 +121,25 @@ def test_a_result_whose_lease_is_lost_takes_no_other_with_it(database: sa.Engine
     told = store_together(database, [(job, {"answer": "yes"}) for job in taken])
     assert [told[job.row.job_id] for job in taken] == ["succeeded"] * 2 + ["LostLease", "succeeded"]
     assert noted(database).keys() == {"first", "good", "fine"}
+
+
+def test_a_result_behind_another_of_its_key_is_stored_though_it_is_its_turn_first(
+    database: sa.Engine,
+) -> None:
+    first, second = claimed(database, ["same", "same"])
+    results = Results(database, make_engine(), WORKER)
+    answers = [
+        result_of("analytics", job, "succeeded", {"answer": "yes"}) for job in (first, second)
+    ]
+    # The first one's thread has not come to its turn yet.
+    waiting = _Waiting(answers[0], Future())
+    results._waiting.append(waiting)
+    thread = threading.Thread(target=results.store, args=(answers[1],), daemon=True)
+    thread.start()
+    thread.join(10)
+    assert not thread.is_alive()
+    assert waiting.stored.done()
+    assert noted(database) == {"same": "yes;yes;"}
 
 
 def test_results_of_one_key_are_decided_one_after_the_other(database: sa.Engine) -> None:
