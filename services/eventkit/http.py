@@ -177,5 +177,5 @@ def _field_name(problem: Mapping[str, Any]) -> str:
     location = problem["loc"]
     if problem["type"] == "json_invalid" or location == ("body",):
         return "body"
-    parts = location[1:] if location[0] == "body" else location
+    parts = location[1:] if location[0] in ("body", "header") else location
     return ".".join(str(part) for part in parts)

@@ -37,7 +37,7 @@ class ServiceSettings(ProcessSettings):
     gather: float = Field(default=0.0, ge=0, le=5)
     job_poll: float = 0.25
     stop_grace: float = 8.0
-    retention: float = 7 * 86_400.0  # inbox, outbox and idempotency keys are kept so long
+    retention: float = 7 * 86_400.0  # inbox and outbox rows are kept so long
     relay_look: float = 5.0  # how often the replication slot of the outbox is looked at
 
     @field_validator("roles", mode="before")

@@ -12,7 +12,7 @@ from services.eventkit.service import Runtime, api_event
 from services.order import domain
 from services.order.currencies import KNOWN
 from services.order.domain import Order
-from services.order.idempotency import first_answer
+from services.order.idempotency import Answer, Name, Twins, first_answer
 from services.order.settings import OrderSettings
 from services.order.store import OrderStore
 
@@ -111,6 +111,7 @@ class Accepted(BaseModel):
 IdempotencyKey = Annotated[
     str | None,
     Header(
+        alias="Idempotency-Key",
         min_length=1,
         max_length=255,
         pattern=_PRINTABLE,
@@ -124,7 +125,7 @@ def routes(runtime: Runtime[Order, OrderSettings]) -> APIRouter:
     """The routes of the order service."""
     router = APIRouter(tags=["orders"])
     settings = runtime.settings
-    store = OrderStore()
+    store, twins = OrderStore(), Twins()
     tenant = settings.tenant_id
 
     @router.post(
@@ -133,21 +134,22 @@ def routes(runtime: Runtime[Order, OrderSettings]) -> APIRouter:
     def place(order: OrderIn, response: Response, idempotency_key: IdempotencyKey = None) -> Any:
         """Accepts an order. It is stored before this answers, and will come to an ending."""
         order_id, trace_id = str(uuid4()), current_trace_id()
-        body = {
-            "order_id": order_id,
-            "status": domain.PENDING,
-            "status_url": f"/orders/{order_id}",
-            "trace_id": trace_id,
-            "trace_url": _trace_url(settings, trace_id),
-        }
+        new = Answer(
+            202,
+            {
+                "order_id": order_id,
+                "status": domain.PENDING,
+                "status_url": f"/orders/{order_id}",
+                "trace_id": trace_id,
+                "trace_url": _trace_url(settings, trace_id),
+            },
+        )
         content = order.model_dump()
-        with runtime.db.begin() as conn:
-            first = idempotency_key and first_answer(
-                conn, tenant, "POST /orders", idempotency_key, content, 202, body
-            )
-            if first:
-                decision = None
-            else:
+
+        def once(name: Name | None, patience: float) -> Answer:
+            with runtime.db.begin() as conn:
+                if name and (first := first_answer(conn, name, content, new, patience)):
+                    return first
                 data = content | {
                     "pay_by": datetime.now(UTC) + timedelta(seconds=order.pay_within),
                     "trace_id": trace_id,
@@ -156,11 +158,20 @@ def routes(runtime: Runtime[Order, OrderSettings]) -> APIRouter:
                     "PlaceOrder", order_id, data, tenant, order.customer_id, uuid4()
                 )
                 decision = runtime.command(conn, command)
-        if decision:
             runtime.committed(decision)
-        answer = first or body
-        response.headers["Location"] = str(answer["status_url"])
-        return answer
+            return new
+
+        if idempotency_key is None:
+            answer = once(None, 0)
+        else:
+            name = Name(tenant, "POST /orders", idempotency_key)
+            with twins.one_by_one(name) as patience:
+                answer = once(name, patience)
+        response.status_code = answer.status
+        response.headers["Location"] = str(answer.body["status_url"])
+        if answer.replayed:
+            response.headers["Idempotent-Replayed"] = "true"
+        return answer.body
 
     @router.get(
         "/orders/{order_id}", response_model=OrderOut, responses=problem_responses(404, 422)

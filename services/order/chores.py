@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
+import sqlalchemy as sa
+
 from services.eventkit.retention import prune
 from services.eventkit.service import Runtime
 from services.eventkit.upkeep import Chore
@@ -19,8 +21,13 @@ DELETE FROM idempotency_keys WHERE (tenant_id, route, key) IN (
 def chores(runtime: Runtime[Order, OrderSettings]) -> Sequence[Chore]:
     """The chores of a running order service."""
     settings, db = runtime.settings, runtime.db
-    keep, often = timedelta(seconds=settings.retention), min(600.0, settings.retention / 10)
+    keep, often = timedelta(seconds=settings.key_retention), min(600.0, settings.key_retention / 10)
     return (
         Chore("count_waiting", settings.waiting_look, Count(db, settings).look),
-        Chore("prune_keys", often, lambda: prune(db, "idempotency_keys", _OLD_KEYS, keep)),
+        Chore("prune_keys", often, lambda: prune_keys(db, keep)),
     )
+
+
+def prune_keys(db: sa.Engine, keep: timedelta) -> int:
+    """Deletes idempotency keys older than ``keep``; how many."""
+    return prune(db, "idempotency_keys", _OLD_KEYS, keep)

@@ -7,7 +7,12 @@ one's commit; there is no in-progress state that a crash could leave behind.
 
 import hashlib
 import json
-from typing import Any
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
@@ -18,8 +23,73 @@ from services.eventkit.db import sqlstate
 from services.eventkit.http import FieldError, Problem
 from services.order.tables import idempotency_keys
 
+PATIENCE: Final = 2.0
+"""Seconds that a twin waits for the first answer."""
+
 _LOCK_TIMEOUT = "55P03"
 _HEADER = "Idempotency-Key"
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """What a key is unique in: its tenant and the route it was sent to."""
+
+    tenant_id: str
+    route: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a request was answered with; ``replayed`` where an earlier one got it first."""
+
+    status: int
+    body: Mapping[str, Any]
+    replayed: bool = False
+
+
+@dataclass(slots=True)
+class _Seat:
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    taken: int = 0
+
+
+class Twins:
+    """Requests of one process under the same name pass one by one.
+
+    They wait here and not in the database, where a crowd of them would take every connection. What
+    holds between processes is the row in `idempotency_keys`, not this.
+    """
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._seats: dict[Name, _Seat] = {}
+
+    @contextmanager
+    def one_by_one(self, name: Name) -> Iterator[float]:
+        """The seconds that are left to wait. Raises `Problem` 409 where `PATIENCE` has run out."""
+        deadline = time.monotonic() + PATIENCE
+        with self._guard:
+            seat = self._seats.setdefault(name, _Seat())
+            seat.taken += 1
+        try:
+            if not seat.lock.acquire(timeout=PATIENCE):
+                raise in_flight()
+            try:
+                yield max(0.05, deadline - time.monotonic())
+            finally:
+                seat.lock.release()
+        finally:
+            with self._guard:
+                seat.taken -= 1
+                if not seat.taken:
+                    del self._seats[name]
+
+
+def in_flight() -> Problem:
+    """The first request with the key is still being answered."""
+    detail = "A request with this key is still being answered."
+    return Problem(409, "request-in-flight", detail, headers={"Retry-After": "1"})
 
 
 def fingerprint(content: Any) -> str:
@@ -29,26 +99,25 @@ def fingerprint(content: Any) -> str:
 
 
 def first_answer(
-    conn: Connection,
-    tenant_id: str,
-    route: str,
-    key: str,
-    content: Any,
-    status: int,
-    body: dict[str, Any],
-) -> dict[str, Any] | None:
-    """Claims the key for ``body``, or returns the body that an earlier request was answered with.
+    conn: Connection, name: Name, content: Any, answer: Answer, patience: float = PATIENCE
+) -> Answer | None:
+    """Claims the name for ``answer``, or returns what an earlier request was answered with.
 
     Must be the first write of the transaction. Raises `Problem` 422 where the key came with other
-    content, 409 where the first request is still in flight after 2 s.
+    content, 409 where the first request is still in flight after ``patience`` seconds.
     """
     table = idempotency_keys.c
     mark = fingerprint(content)
-    conn.execute(sa.text("SET LOCAL lock_timeout = '2s'"))
+    conn.execute(sa.text(f"SET LOCAL lock_timeout = {int(patience * 1000)}"))
     claim = (
         insert(idempotency_keys)
         .values(
-            tenant_id=tenant_id, route=route, key=key, fingerprint=mark, status=status, body=body
+            tenant_id=name.tenant_id,
+            route=name.route,
+            key=name.key,
+            fingerprint=mark,
+            status=answer.status,
+            body=answer.body,
         )
         .on_conflict_do_nothing()
         .returning(table.key)
@@ -59,16 +128,16 @@ def first_answer(
     except DBAPIError as error:
         if sqlstate(error) != _LOCK_TIMEOUT:
             raise
-        detail = "A request with this key is still being answered."
-        raise Problem(409, "request-in-flight", detail, headers={"Retry-After": "1"}) from error
-    query = sa.select(table.fingerprint, table.body).where(
-        table.tenant_id == tenant_id, table.route == route, table.key == key
+        raise in_flight() from error
+    query = sa.select(table.fingerprint, table.status, table.body).where(
+        table.tenant_id == name.tenant_id, table.route == name.route, table.key == name.key
     )
-    first = conn.execute(query).one()
+    first = conn.execute(query).one_or_none()
+    if first is None:  # purged between the two statements: the next try finds it gone
+        raise in_flight()
     if first.fingerprint != mark:
         detail = "This key was used with other content."
         raise Problem(
             422, "idempotency-key-reused", detail, [FieldError(field=_HEADER, message=detail)]
         )
-    answered: dict[str, Any] = first.body
-    return answered
+    return Answer(first.status, first.body, replayed=True)

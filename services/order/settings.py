@@ -27,3 +27,4 @@ class OrderSettings(ServiceSettings, Budgets):
     jaeger_url: str = ""
     tenant_id: str = "demo"
     waiting_look: float = 5.0  # how often waiting orders are counted
+    key_retention: float = 86_400.0  # idempotency keys are kept so long

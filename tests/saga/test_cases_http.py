@@ -1,16 +1,19 @@
 """Cases from the field: what the order API must refuse, and what it must answer twice."""
 
 import json
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from uuid import uuid4
 
 import httpx
+import psycopg
 import pytest
 
 from tests.live_stack import LiveStack
 from tests.saga.support.faults import Faults
 from tests.saga.support.saga import Saga
+from tests.saga.support.wait import until
 
 QUANTITIES = [0, -1, 1.5, "3", True, 2_147_483_648, 10**18]
 NUMBERS = ["NaN", "Infinity", "-Infinity", "1e400", '"NaN"', '"sNaN"']
@@ -173,3 +176,71 @@ def test_c18_key_is_not_stuck_after_a_crash(saga: Saga, stack: LiveStack, faults
     assert saga.db.count("order", "orders", customer_id=body["customer_id"]) == 1
     assert saga.ended(answer.json()["order_id"]) == "confirmed"
     saga.verify()
+
+
+@contextmanager
+def first_in_flight(stack: LiveStack, key: str) -> Iterator[psycopg.Connection]:
+    """Another process's request under a key, which has written its row and not committed yet."""
+    with stack.admin("order_db") as admin:
+        admin.execute("BEGIN")
+        admin.execute(
+            "INSERT INTO idempotency_keys (tenant_id, route, key, fingerprint, status, body)"
+            " VALUES ('demo', 'POST /orders', %s, 'other content', 202, '{}')",
+            (key,),
+        )
+        try:
+            yield admin
+        finally:
+            admin.execute("ROLLBACK")
+
+
+def test_c17_other_content_while_the_first_is_in_flight(saga: Saga, stack: LiveStack) -> None:
+    key, body = str(uuid4()), saga.body()
+    with ThreadPoolExecutor(1) as client:
+        with first_in_flight(stack, key) as first:
+            sent = client.submit(saga.post, body, {"Idempotency-Key": key})
+            waits = "SELECT 1 FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'"
+            until(lambda: first.execute(waits).fetchone() or sent.done(), "the twin to wait")
+            first.execute("COMMIT")
+        answer = sent.result()
+    assert answer.status_code == 422, answer.text
+    assert [error["field"] for error in answer.json()["errors"]] == ["Idempotency-Key"]
+    assert saga.db.count("order", "orders", customer_id=body["customer_id"]) == 0
+
+
+def test_c18_a_storm_of_twins_is_told_to_wait_and_holds_up_nobody(
+    saga: Saga, stack: LiveStack
+) -> None:
+    key, body, other = str(uuid4()), saga.body(), saga.body()
+    with ThreadPoolExecutor(60) as clients, first_in_flight(stack, key):
+        storm = [clients.submit(saga.post, body, {"Idempotency-Key": key}) for _ in range(35)]
+        assert saga.post(other).status_code == 202
+        answers = [sent.result() for sent in storm]
+    assert {answer.status_code for answer in answers} == {409}
+    assert all(int(answer.headers["Retry-After"]) > 0 for answer in answers)
+    assert {answer.json()["type"] for answer in answers} == {"/problems/request-in-flight"}
+    assert saga.post(body, {"Idempotency-Key": key}).status_code == 202
+
+
+PRINTABLE = "".join(map(chr, range(0x20, 0x7F)))
+
+
+@pytest.mark.parametrize("length", [3, 255])
+def test_c18_a_key_is_1_to_255_printable_characters(saga: Saga, length: int) -> None:
+    key = {"Idempotency-Key": f"{uuid4().hex[:4]}{PRINTABLE * 3}"[: length - 1] + "."}
+    body = saga.body()
+    first, again = saga.post(body, key), saga.post(body, key)
+    assert (first.status_code, again.status_code) == (202, 202)
+    assert (first.json(), first.headers["Location"]) == (again.json(), again.headers["Location"])
+    assert "Idempotent-Replayed" not in first.headers
+    assert again.headers["Idempotent-Replayed"] == "true"
+
+
+@pytest.mark.parametrize(
+    "key", ["", "k" * 256, "a\tb", "cl\xe9"], ids=["empty", "256", "tab", "accent"]
+)
+def test_c18_any_other_key_is_refused(saga: Saga, key: str) -> None:
+    body = saga.body({"MUG": 1}, customer_id=f"customer-{uuid4()}")
+    headers = {b"Idempotency-Key": key.encode("latin-1")}
+    answer = saga.shop.orders.send("POST", "/orders", json=body, headers=headers)
+    _refused(saga, answer, "Idempotency-Key", body["customer_id"])

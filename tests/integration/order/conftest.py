@@ -1,0 +1,16 @@
+"""The order service on a database of its own."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from services.order.__main__ import SERVICE
+from tests.integration.scratch import Scratch, scratch
+from tests.live_stack import LiveStack
+
+
+@pytest.fixture(scope="package")
+def orders(stack: LiveStack) -> Iterator[Scratch]:
+    """One database for all tests of the package."""
+    with scratch(stack, SERVICE) as made:
+        yield made
