@@ -129,3 +129,19 @@ CREATE PUBLICATION outbox_pub FOR TABLE outbox WITH (publish = 'insert');
 GRANT USAGE ON SCHEMA public TO {relay_role};
 GRANT SELECT ON outbox TO {relay_role};
 """
+
+
+def generations_v1() -> str:
+    """The account of a read model's generations; ``projection_state`` must be there."""
+    return """
+CREATE TABLE generations (
+    generation integer PRIMARY KEY,
+    version    integer NOT NULL,
+    status     text NOT NULL CHECK (status IN ('copying', 'ready', 'current', 'kept')),
+    begun_at   timestamptz NOT NULL DEFAULT now(),
+    swapped_at timestamptz,
+    UNIQUE (status) DEFERRABLE INITIALLY DEFERRED  -- a way back changes two places
+);
+INSERT INTO generations (generation, version, status)
+    SELECT generation, version, 'current' FROM projection_state;
+"""

@@ -13,7 +13,7 @@ from confluent_kafka import Consumer, TopicPartition
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.engine import Engine
 
-from services.projector.positions import Place, client_config
+from services.eventkit.positions import Place, client_config
 from services.projector.tables import order_view
 
 _BATCH = 10_000

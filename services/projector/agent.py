@@ -16,8 +16,8 @@ import faust
 from faust.app import BootStrategy
 from mode.utils.locks import Event
 
+from services.eventkit.positions import Place
 from services.eventkit.records import RawRecord
-from services.projector.positions import Place
 
 Write = Callable[[Sequence[RawRecord]], Awaitable[None]]
 

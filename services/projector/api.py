@@ -14,9 +14,9 @@ from starlette.concurrency import run_in_threadpool
 
 from services.eventkit.envelope import parse_time
 from services.eventkit.http import FieldError, Problem, create_app, problem_responses
+from services.eventkit.positions import Unreachable
 from services.projector import queries
 from services.projector.lag import LagMeter
-from services.projector.positions import Unreachable
 from services.projector.queries import Cursor
 
 TENANT = "demo"

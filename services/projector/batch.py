@@ -5,6 +5,7 @@ from collections import Counter as Tally
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import psycopg
 import sqlalchemy as sa
 from opentelemetry import trace
 from opentelemetry.trace import SpanKind
@@ -26,11 +27,31 @@ _TRACER = trace.get_tracer("order-saga")
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class Read:
     """A record that was read, with the entry it becomes."""
 
     message: Message
     entry: TimelineEntry
+
+
+def read_record(record: RawRecord, codec: Codec) -> Read | Poison | None:
+    """What a record tells of an order; None where it is about none, `Poison` where nobody knows."""
+    event_type = event_type_of(record.headers)
+    if event_type is not None and not timeline.is_projected(event_type):
+        metrics.EVENTS.labels("other", record.topic, SKIPPED).inc()
+        return None
+    message = read(record, codec)
+    if isinstance(message, Poison):
+        return message
+    entry = timeline.entry_of(message)
+    return entry if isinstance(entry, Poison) else Read(message, entry)
+
+
+def poison_of(message: Message | Poison, error: Exception) -> Poison:
+    """A record that was read, and that a rule or the database does not take."""
+    reason = "refused" if isinstance(error, DBAPIError | psycopg.Error) else "rule"
+    text = f"{type(error).__name__}: {getattr(error, 'orig', error)}"
+    return Poison(message.record, message.id, reason, text, message.envelope)
 
 
 class BatchProjector:
@@ -68,36 +89,22 @@ class BatchProjector:
                 self._put_aside(record, error)
 
     def _put_aside(self, record: RawRecord, error: Exception) -> None:
-        message = read(record, self._codec)
-        reason = "refused" if isinstance(error, DBAPIError) else "rule"
-        text = f"{type(error).__name__}: {getattr(error, 'orig', error)}"
-        poison = Poison(record, message.id, reason, text, message.envelope)
+        poison = poison_of(read(record, self._codec), error)
         self._commit([], [poison], [record])
         _report([], [], [poison])
 
     def _transaction(self, records: Sequence[RawRecord], started: int) -> None:
-        found: list[_Read] = []
+        found: list[Read] = []
         poisons: list[Poison] = []
         for record in records:
-            one = self._read(record)
-            if isinstance(one, _Read):
+            one = read_record(record, self._codec)
+            if isinstance(one, Read):
                 found.append(one)
             elif isinstance(one, Poison):
                 poisons.append(one)
         outcomes = self._commit([one.entry for one in found], poisons, records)
         _report(found, outcomes, poisons)
         _trace(found, outcomes, started, self._group)
-
-    def _read(self, record: RawRecord) -> _Read | Poison | None:
-        event_type = event_type_of(record.headers)
-        if event_type is not None and not timeline.is_projected(event_type):
-            metrics.EVENTS.labels("other", record.topic, SKIPPED).inc()
-            return None
-        message = read(record, self._codec)
-        if isinstance(message, Poison):
-            return message
-        entry = timeline.entry_of(message)
-        return entry if isinstance(entry, Poison) else _Read(message, entry)
 
     def _commit(
         self,
@@ -122,7 +129,7 @@ def _is_the_records_fault(error: Exception) -> bool:
     return is_bad_data(error) or not isinstance(error, (*INFRASTRUCTURE, control.Paused))
 
 
-def _report(found: Sequence[_Read], outcomes: Sequence[str], poisons: Sequence[Poison]) -> None:
+def _report(found: Sequence[Read], outcomes: Sequence[str], poisons: Sequence[Poison]) -> None:
     for one, outcome in zip(found, outcomes, strict=True):
         metrics.EVENTS.labels(one.entry.event_type, one.entry.topic, outcome).inc()
     for poison in poisons:
@@ -139,7 +146,7 @@ def _report(found: Sequence[_Read], outcomes: Sequence[str], poisons: Sequence[P
         _LOG.info("projected", events=len(outcomes), **Tally(outcomes))
 
 
-def _trace(found: Sequence[_Read], outcomes: Sequence[str], started: int, group: str) -> None:
+def _trace(found: Sequence[Read], outcomes: Sequence[str], started: int, group: str) -> None:
     """One span a new event, in its saga's trace; a replay adds none to the old traces."""
     for one, outcome in zip(found, outcomes, strict=True):
         if outcome == store.REPEAT:

@@ -1,45 +1,52 @@
-"""The pause of a replay: a lease in the database, so that a replay that dies stops nobody for long.
+"""Who may write the read model now: nobody during a pause, and only code of the model's version.
 
-Every batch share-locks the one row of ``projection_state``; taking the pause waits for batches that
-are under way, and no batch commits after it.
+A replay's pause is a lease, so that a replay that dies stops nobody for long. Every batch
+share-locks the one row of ``projection_state``; taking the pause waits for batches that are under
+way, and no batch commits after it. The swap of a rebuild takes the same row.
 """
 
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 
-from services.projector.tables import projection_state
+from services.eventkit.rebuild.tables import projection_state
+from services.projector import views
 
 _STATE = projection_state.c
 _IN_FORCE = sa.func.coalesce(_STATE.paused_until > sa.func.now(), sa.false())
+_WANTED = (_IN_FORCE.label("in_force"), _STATE.paused_by, _STATE.paused_until, _STATE.version)
 
 
 class Paused(Exception):
-    """A replay has stopped the projector: the batch must not be written now."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pause:
-    """Who stopped the projector, and until when unless they say so again."""
-
-    by: str
-    until: datetime
+    """The batch must not be written now; the text says why not."""
 
 
 def share(conn: Connection) -> None:
-    """Holds off a pause until this transaction ends; raises `Paused` where one is in force."""
-    if conn.execute(sa.select(_IN_FORCE).with_for_update(read=True)).scalar_one():
-        raise Paused
+    """Holds off a pause and a swap until this transaction ends; raises `Paused`."""
+    _check(conn.execute(sa.select(*_WANTED).with_for_update(read=True)).one())
 
 
-def current(engine: Engine) -> Pause | None:
-    """The pause in force, if any."""
-    query = sa.select(_STATE.paused_by, _STATE.paused_until).where(_IN_FORCE)
+def check(engine: Engine) -> None:
+    """Raises `Paused` where a batch could not be written now."""
     with engine.connect() as conn:
-        row = conn.execute(query).first()
-    return Pause(*row) if row else None
+        _check(conn.execute(sa.select(*_WANTED)).one())
+
+
+def _check(row: sa.Row[Any]) -> None:
+    if row.in_force:
+        raise Paused(f"paused by {row.paused_by} until {row.paused_until:%H:%M:%S}")
+    if row.version < views.VERSION:
+        raise Paused(
+            f"the read model is of version {row.version}, this code of version {views.VERSION}: "
+            "orderctl replay --shadow builds it anew"
+        )
+    if row.version > views.VERSION:
+        raise Paused(
+            f"the read model is of version {row.version} already, this code of version "
+            f"{views.VERSION}: orderctl replay --rollback goes back"
+        )
 
 
 def take(engine: Engine, by: str, lease: timedelta) -> bool:

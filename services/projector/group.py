@@ -11,7 +11,7 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient
 
-from services.projector.positions import TIMEOUT, Place, Unreachable, ask
+from services.eventkit.positions import TIMEOUT, Place, Unreachable, ask
 
 _EMPTY = (ConsumerGroupState.EMPTY, ConsumerGroupState.DEAD)
 

@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from sqlalchemy.engine import Engine
 
-from services.projector.positions import (
+from services.eventkit.positions import (
     EARLIEST,
     LATEST,
     Unreachable,
@@ -18,8 +18,8 @@ from services.projector.positions import (
     client_config,
     log_offsets,
     places_of,
-    stored_offsets,
 )
+from services.projector.stored import stored_offsets
 
 _READ_TIMEOUT = 0.5
 

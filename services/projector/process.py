@@ -1,7 +1,7 @@
 """The agent's process: waits for what it needs, runs the agent, and ends as it should.
 
 It ends with 0 on SIGTERM, with an error where Faust died or got stuck, so that the supervisor
-starts it anew. While a replay has paused the projector it leaves the group and waits.
+starts it anew. While it must not write (`control`) it leaves the group and waits.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from typing import Any
 
 import uvicorn
 
-from services.eventkit import logs, metrics, tracing, trouble
+from services.eventkit import logs, metrics, positions, tracing, trouble
 from services.eventkit.codec import Codec, SchemaMismatch
 from services.eventkit.db import make_engine
 from services.eventkit.http import create_app
@@ -26,7 +26,7 @@ from services.eventkit.records import RawRecord
 from services.eventkit.schemas import Schemas
 from services.eventkit.settings import load
 from services.eventkit.trouble import INFRASTRUCTURE
-from services.projector import control, lag, positions
+from services.projector import control, lag
 from services.projector.agent import Agent
 from services.projector.batch import BatchProjector
 from services.projector.settings import AgentSettings
@@ -102,9 +102,7 @@ class _Process:
                 await asyncio.sleep(_LOOK_EVERY)
 
     def _check(self) -> None:
-        pause = control.current(self._engine)
-        if pause:
-            raise control.Paused(f"paused by {pause.by} until {pause.until:%H:%M:%S}")
+        control.check(self._engine)
         self._codec.start()
         positions.places_of(self._admin, self._settings.topics)
 
@@ -149,13 +147,16 @@ class _Process:
         return Ending.PAUSED
 
     async def _look(self, agent: Agent) -> None:
-        """Tells the watchdog how things are; returns when a replay has paused the projector."""
+        """Tells the watchdog how things are; returns when it must not write now."""
         while not self._paused.is_set():
             self._vitals.beat = time.monotonic()
             self._vitals.assigned = agent.assigned
-            with suppress(*INFRASTRUCTURE):
-                if await asyncio.to_thread(control.current, self._engine):
-                    return
+            try:
+                await asyncio.to_thread(control.check, self._engine)
+            except control.Paused:
+                return
+            except INFRASTRUCTURE:
+                pass
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._paused.wait(), _LOOK_EVERY)
 

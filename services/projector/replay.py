@@ -15,8 +15,7 @@ from typing import Protocol
 import sqlalchemy as sa
 from sqlalchemy.engine import Engine
 
-from services.projector import absent, control, group
-from services.projector.positions import (
+from services.eventkit.positions import (
     EARLIEST,
     LATEST,
     Place,
@@ -24,9 +23,10 @@ from services.projector.positions import (
     log_offsets,
     places_of,
     since,
-    stored_offsets,
 )
+from services.projector import absent, control, group
 from services.projector.settings import GROUP, TOPICS
+from services.projector.stored import stored_offsets
 from services.projector.tables import projection_offsets
 
 _LEASE = timedelta(seconds=20)

@@ -37,23 +37,30 @@ class Batch:
 def write(conn: Connection, batch: Batch) -> list[str]:
     """Writes a batch; returns the outcome of each entry. The caller commits.
 
-    Raises `control.Paused` where a replay has stopped the projector.
+    Raises `control.Paused` where the projector must not write now.
     """
     control.share(conn)
-    stored, lost = _load(conn, batch.entries)
-    views = stored | _refold(conn, {key: stored[key] for key in lost})
-    new = _add_timeline(conn, batch.entries)
-    outcomes = _project(views, batch.entries, new)
-    changed = [key for key in sorted(views) if views[key] != stored[key]]
-    db.upsert_rows(conn, order_view, [_row(views[key], _VIEW) for key in changed])
-    db.insert_new_rows(
-        conn,
-        kit.dead_letters,
-        [letters.row(poison) for poison in batch.poisons],
-        kit.dead_letters.c.message_id,
-    )
+    outcomes = take_in(conn, batch.entries)
+    put_aside(conn, batch.poisons)
     _advance(conn, batch.positions)
     return outcomes
+
+
+def take_in(conn: Connection, entries: Sequence[TimelineEntry]) -> list[str]:
+    """Projects entries into the views; returns the outcome of each."""
+    stored, lost = _load(conn, entries)
+    views = stored | _refold(conn, {key: stored[key] for key in lost})
+    new = _add_timeline(conn, entries)
+    outcomes = _project(views, entries, new)
+    changed = [key for key in sorted(views) if views[key] != stored[key]]
+    db.upsert_rows(conn, order_view, [_row(views[key], _VIEW) for key in changed])
+    return outcomes
+
+
+def put_aside(conn: Connection, poisons: Sequence[Poison]) -> None:
+    """Keeps what cannot be projected as dead letters."""
+    rows = [letters.row(poison) for poison in poisons]
+    db.insert_new_rows(conn, kit.dead_letters, rows, kit.dead_letters.c.message_id)
 
 
 def _project(

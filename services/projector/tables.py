@@ -2,7 +2,7 @@
 
 The columns of the first two are the fields of `views.OrderView` and `views.TimelineEntry`. Rows
 depend on events alone, never on a clock, so a replay gives them back as they were. No statement
-names a schema: another generation is the same tables under another one (`schema_translate_map`).
+names a schema: another generation is the same tables under another one (`search_path`).
 """
 
 import sqlalchemy as sa
@@ -68,14 +68,4 @@ projection_offsets = sa.Table(
     sa.Column("topic", sa.Text, primary_key=True),
     sa.Column("partition", sa.Integer, primary_key=True),
     sa.Column("next_offset", sa.BigInteger, nullable=False),
-)
-
-projection_state = sa.Table(
-    "projection_state",
-    metadata,
-    sa.Column("only_row", sa.Boolean, primary_key=True),
-    sa.Column("version", sa.Integer, nullable=False),
-    sa.Column("generation", sa.Integer, nullable=False),
-    sa.Column("paused_by", sa.Text),
-    sa.Column("paused_until", _Time),
 )

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from services.eventkit import logs
+from services.eventkit.positions import Place, Unreachable
 from services.projector.lag import PartitionLag
-from services.projector.positions import Place, Unreachable
 
 EXIT_CODE = 70
 _CHECK_EVERY = 2.0

@@ -1,4 +1,4 @@
-"""``orderctl replay``: have the read model read a topic again."""
+"""``orderctl replay``: have the read model read topics again."""
 
 from typing import Annotated
 
@@ -7,39 +7,82 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
+from services.eventkit.positions import Unreachable
+from services.orderctl import generations
 from services.orderctl.console import err, out, print_json
 from services.orderctl.errors import CliError
 from services.orderctl.options import AsJson
 from services.orderctl.settings import Settings, load_settings, missing
 from services.projector import replay as library
-from services.projector.positions import Unreachable
 
-Topics = Annotated[list[str], typer.Option("--topic", "-t", help="Topic to read; repeatable.")]
+Topics = Annotated[
+    list[str] | None, typer.Option("--topic", "-t", help="Topic to read again; repeatable.")
+]
+FromOffset = Annotated[int | None, typer.Option(help="Read from this offset.", min=0)]
+FromBeginning = Annotated[bool, typer.Option("--from-beginning", help="Read all.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be read.")]
+Shadow = Annotated[
+    bool, typer.Option("--shadow", help="Build the model anew beside the live one, then swap.")
+]
+Accept = Annotated[bool, typer.Option("--accept-differences", help="Swap even where rows differ.")]
+NoSwap = Annotated[
+    bool, typer.Option("--no-swap", help="Build and compare; another --shadow swaps.")
+]
+Rollback = Annotated[bool, typer.Option("--rollback", help="Go back to the generation before.")]
+Drop = Annotated[bool, typer.Option("--drop", help="Remove all generations but the current one.")]
+Processes = Annotated[int, typer.Option(help="How many processes read; 0: one a core.", min=0)]
 
 
 def replay(
-    topic: Topics,
-    from_offset: Annotated[int | None, typer.Option(help="Read from this offset.", min=0)] = None,
-    from_beginning: Annotated[bool, typer.Option("--from-beginning", help="Read all.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be read.")] = False,
+    topic: Topics = None,
+    from_offset: FromOffset = None,
+    from_beginning: FromBeginning = False,
+    dry_run: DryRun = False,
+    shadow: Shadow = False,
+    accept_differences: Accept = False,
+    no_swap: NoSwap = False,
+    rollback: Rollback = False,
+    drop: Drop = False,
+    processes: Processes = 0,
     json: AsJson = False,
 ) -> None:
-    """Stop the projector, move it back, and let it read a topic again in place.
+    """Have the read model read topics again: in place, or beside the live one.
 
-    Restores rows that are missing in the read model; newer rows stay as they are. Where whole
-    orders are missing, the other topics are read again too.
-    No service acts on it: nothing is charged, reserved or mailed again.
+    In place: the projector stops, moves back and reads again. Rows that are missing come back;
+    newer rows stay as they are. Where whole orders are missing, the other topics are read too.
+
+    --shadow: another generation of the tables is built from all topics while the live one goes
+    on, then compared, then swapped in. Wrong rows are put right. The old generation is kept.
+
+    No service acts on a replay: nothing is charged, reserved or mailed again.
 
     Examples:
 
       orderctl replay --topic order.events --from-beginning
 
       orderctl replay -t order.events -t payment.events --from-offset 100 --dry-run
+
+      orderctl replay --shadow
     """
-    start = _start(from_offset, from_beginning)
-    replayer = _replayer(load_settings())
+    settings = load_settings()
+    if [bool(topic), shadow, rollback, drop].count(True) != 1:
+        raise CliError("give one of --topic, --shadow, --rollback and --drop", code=2)
+    if topic:
+        _in_place(settings, topic, _start(from_offset, from_beginning), dry_run, json)
+    elif shadow:
+        generations.rebuild(settings, processes, not no_swap, accept_differences, json)
+    elif rollback:
+        generations.rollback(settings, json)
+    else:
+        generations.drop(settings, json)
+
+
+def _in_place(
+    settings: Settings, topics: list[str], start: library.Start, dry_run: bool, json: bool
+) -> None:
+    replayer = _replayer(settings)
     try:
-        plan = replayer.plan(topic, start)
+        plan = replayer.plan(topics, start)
         if not dry_run:
             _run(replayer, plan)
     except (library.ReplayRefused, library.ReplayFailed, Unreachable) as error:

@@ -20,8 +20,10 @@ from sqlalchemy.engine import Engine
 
 from services.eventkit.db import make_engine
 from services.eventkit.migrate import migrate
+from services.eventkit.positions import admin_client
+from services.eventkit.rebuild.rebuilder import Rebuilder
 from services.projector.lag import behind
-from services.projector.positions import admin_client
+from services.projector.rebuild import OrderModel
 from services.projector.replay import Replayer
 from services.projector.settings import TOPICS
 from tests.integration.projector.traffic import Told, produce
@@ -84,6 +86,19 @@ class Rig:
     def replayer(self) -> Replayer:
         """Replays of this rig's group."""
         return Replayer(self.engine, self.bootstrap, name=self.group, topics=self.topics)
+
+    @property
+    def url(self) -> str:
+        """SQLAlchemy's address of its database, for the account that owns it."""
+        return self.environment["SAGA_DATABASE_URL"]
+
+    def model(self) -> OrderModel:
+        """This rig's read model, as a rebuild needs it."""
+        return OrderModel(self.environment["SAGA_REGISTRY_URL"], tuple(self.topics))
+
+    def rebuilder(self, **options: Any) -> Rebuilder:
+        """Rebuilds of this rig's read model."""
+        return Rebuilder(self.model(), self.url, self.bootstrap, **options)
 
     def rows(self, query: str, **values: Any) -> list[Row]:
         """What is stored."""

@@ -10,8 +10,8 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from services.projector.positions import stored_offsets
 from services.projector.replay import FromBeginning
+from services.projector.stored import stored_offsets
 from tests.integration.projector.rig import Rig, Row, wait_for
 from tests.integration.projector.traffic import Told, story, told
 from tests.live_stack import LiveStack

@@ -3,8 +3,8 @@
 import time
 from collections.abc import Sequence
 
+from services.eventkit.positions import Unreachable
 from services.projector.lag import PartitionLag
-from services.projector.positions import Unreachable
 from services.projector.watchdog import EXIT_CODE, Vitals, Watchdog
 
 STALLED_AFTER = 100.0

@@ -1,16 +1,11 @@
-"""Where logs begin and end, and how far the read model has read them."""
+"""Where the logs of topics begin and end."""
 
 from collections.abc import Iterable
 from concurrent.futures import Future
 from typing import Any
 
-import sqlalchemy as sa
 from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
-from sqlalchemy.engine import Engine
-from sqlalchemy.exc import SQLAlchemyError
-
-from services.projector.tables import projection_offsets
 
 Place = tuple[str, int]
 """A topic and the number of a partition of it."""
@@ -39,35 +34,27 @@ def admin_client(bootstrap: str) -> AdminClient:
     return AdminClient(client_config(bootstrap))
 
 
-def places_of(admin: AdminClient, topics: Iterable[str]) -> list[Place]:
+def places_of(admin: AdminClient, topics: Iterable[str], timeout: float = TIMEOUT) -> list[Place]:
     """Every partition of the topics; raises `Unreachable`, also where one does not exist."""
     wanted = list(topics)
-    known = ask(lambda: admin.list_topics(timeout=TIMEOUT).topics)
+    known = ask(lambda: admin.list_topics(timeout=timeout).topics)
     missing = sorted(set(wanted) - set(known))
     if missing:
         raise Unreachable(f"broker: no topic {', '.join(missing)}")
     return [(topic, number) for topic in wanted for number in sorted(known[topic].partitions)]
 
 
-def log_offsets(admin: AdminClient, places: Iterable[Place], spec: Any) -> dict[Place, int]:
+def log_offsets(
+    admin: AdminClient, places: Iterable[Place], spec: Any, timeout: float = TIMEOUT
+) -> dict[Place, int]:
     """The offsets that ``spec`` (`EARLIEST`, `LATEST`) names; raises `Unreachable`."""
     wanted = {TopicPartition(topic, number): spec for topic, number in places}
     if not wanted:
         return {}
-    asked: dict[TopicPartition, Future[Any]] = admin.list_offsets(wanted, request_timeout=TIMEOUT)
+    asked: dict[TopicPartition, Future[Any]] = admin.list_offsets(wanted, request_timeout=timeout)
     return {
         (place.topic, place.partition): ask(answer.result).offset for place, answer in asked.items()
     }
-
-
-def stored_offsets(engine: Engine) -> dict[Place, int]:
-    """The next offsets as the last batches stored them; raises `Unreachable`."""
-    try:
-        with engine.connect() as conn:
-            rows = conn.execute(sa.select(projection_offsets)).all()
-    except SQLAlchemyError as error:
-        raise Unreachable(f"database: {str(error).splitlines()[0]}") from error
-    return {(row.topic, row.partition): row.next_offset for row in rows}
 
 
 def ask(question: Any) -> Any:

@@ -1,0 +1,123 @@
+"""The first pass of a rebuild: a process folds the partitions it is given, chunk by chunk.
+
+A chunk is one transaction: its rows and the offsets behind it. Rows are folded from the records of
+their chunk alone, so memory does not grow with the log; an order that chunks share has several
+rows, which are united at the end.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from multiprocessing.connection import Connection as Pipe
+from typing import Any
+
+import psycopg
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from services.eventkit import db
+from services.eventkit import tables as kit
+from services.eventkit.positions import Place
+from services.eventkit.rebuild import feed, generations
+from services.eventkit.rebuild.copying import copy_rows
+from services.eventkit.rebuild.generations import Generation
+from services.eventkit.rebuild.model import ReadModel
+from services.eventkit.records import RawRecord
+
+CHUNK = 10_000
+
+
+def work(
+    model: ReadModel,
+    url: str,
+    bootstrap: str,
+    generation: Generation,
+    shares: Sequence[Mapping[Place, range]],
+    parent: int,
+    trouble: Pipe,
+) -> None:
+    """Copies one share after the other; what raises is told over the pipe.
+
+    It ends where its parent has gone: nobody would index what it copies.
+    """
+    engine = db.make_engine(url, pool_size=1, name=f"rebuild-{model.name}")
+    try:
+        for share in shares:
+            copy(engine, model, bootstrap, generation, share, lambda: os.getppid() == parent)
+    except BaseException as error:
+        trouble.send(f"{type(error).__name__}: {error}")
+        raise SystemExit(1) from None
+
+
+def copy(
+    engine: Engine,
+    model: ReadModel,
+    bootstrap: str,
+    generation: Generation,
+    share: Mapping[Place, range],
+    wanted: Callable[[], bool] = lambda: True,
+) -> None:
+    """Copies these offsets, chunk by chunk, as long as it is wanted."""
+    records = (record for _, record in feed.merged(bootstrap, share))
+    while (chunk := list(islice(records, CHUNK))) and wanted():
+        _copy(engine, model, generation, chunk)
+
+
+def _copy(
+    engine: Engine, model: ReadModel, generation: Generation, chunk: Sequence[RawRecord]
+) -> None:
+    def write(conn: Connection, some: Sequence[RawRecord]) -> None:
+        folded = model.fold(some)
+        for table in model.tables:
+            copy_rows(conn, table, folded.rows[table.name])
+        _put_aside(conn, folded.letters)
+
+    with engine.begin() as conn:
+        conn.execute(sa.text("SET LOCAL synchronous_commit = off"))
+        generations.look_at(conn, generation)
+        without_the_refused(conn, model, chunk, write)
+        generations.advance(conn, next_offsets(chunk))
+
+
+def without_the_refused(
+    conn: Connection,
+    model: ReadModel,
+    records: Sequence[RawRecord],
+    write: Callable[[Connection, Sequence[RawRecord]], None],
+) -> None:
+    """Writes records; those at fault where the database refuses are found by halving."""
+    try:
+        with conn.begin_nested():
+            write(conn, records)
+    except (psycopg.Error, SQLAlchemyError) as error:
+        if not db.is_bad_data(error):
+            raise
+        if len(records) == 1:
+            _put_aside(conn, [model.refused(records[0], error)])
+            return
+        middle = len(records) // 2
+        for some in (records[:middle], records[middle:]):
+            without_the_refused(conn, model, some, write)
+
+
+def _put_aside(conn: Connection, letters: Sequence[Mapping[str, Any]]) -> None:
+    db.insert_new_rows(conn, kit.dead_letters, letters, kit.dead_letters.c.message_id)
+
+
+def next_offsets(records: Sequence[RawRecord]) -> dict[Place, int]:
+    """Behind the last record of each partition."""
+    return {(record.topic, record.partition): record.offset + 1 for record in records}
+
+
+def shares(ranges: Mapping[Place, range], processes: int) -> Iterator[list[dict[Place, range]]]:
+    """What each process copies: the partitions of one number together, whatever their topic.
+
+    Topics are keyed alike, so the events of an order have one partition number.
+    """
+    numbers = sorted({partition for (_, partition), offsets in ranges.items() if offsets})
+    for first in range(min(processes, len(numbers))):
+        yield [
+            {place: r for place, r in ranges.items() if place[1] == number and r}
+            for number in numbers[first::processes]
+        ]

@@ -1,0 +1,354 @@
+"""A rebuild from its beginning to the swap; also the way back, and cleaning up."""
+
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from multiprocessing.connection import Connection as Pipe
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+from sqlalchemy.exc import OperationalError
+
+from services.eventkit import db
+from services.eventkit.positions import (
+    EARLIEST,
+    LATEST,
+    Place,
+    admin_client,
+    log_offsets,
+    places_of,
+)
+from services.eventkit.rebuild import bulk, feed, generations
+from services.eventkit.rebuild.compare import Comparison, compare
+from services.eventkit.rebuild.generations import COPYING, KEPT, READY, Generation, Reach
+from services.eventkit.rebuild.model import ReadModel, RebuildFailed, RebuildRefused
+from services.eventkit.rebuild.tables import projection_state
+from services.eventkit.records import RawRecord
+
+_ONE_AT_A_TIME = 7_201_116  # any number, as long as every rebuild takes the same one
+_POLL = 0.3
+_BATCH = 500
+_NEAR = 500
+_BROKER_WITHIN = 30.0
+_LOCK_NOT_AVAILABLE, _DEADLOCK = "55P03", "40P01"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How a rebuild is getting on: its step, and events done of those to do in this step."""
+
+    step: str
+    done: int = 0
+    total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a rebuild came to; ``swapped`` is False where it was not to be, or differences were.
+
+    ``stopped`` is for how many seconds the live model took nothing in.
+    """
+
+    generation: Generation
+    live: Generation
+    events: int
+    comparison: Comparison
+    swapped: bool
+    stopped: float = 0.0
+
+
+class _Wait(Exception):
+    """The swap cannot be now; the text says why."""
+
+
+class Rebuilder:
+    """Rebuilds of one read model. ``url`` must be the account that owns its tables.
+
+    Every call takes an exclusive right to rebuild, and ends what an earlier one, which was killed,
+    has left running. ``patience`` is how many seconds a swap may wait for its moment.
+    """
+
+    def __init__(
+        self,
+        model: ReadModel,
+        url: str,
+        bootstrap: str,
+        *,
+        processes: int = 0,
+        patience: float = 60.0,
+        progress: Callable[[Progress], None] = lambda _: None,
+    ) -> None:
+        self._model = model
+        self._url = url
+        self._bootstrap = bootstrap
+        self._processes = processes or os.cpu_count() or 1
+        self._patience = patience
+        self._progress = progress
+        self._engine = db.make_engine(url, pool_size=3, name=self._name)
+
+    @property
+    def _name(self) -> str:
+        return f"rebuild-{self._model.name}"
+
+    def rebuild(self, *, swap: bool = True, accept: bool = False) -> Report:
+        """Builds a generation, or goes on with the one that an earlier run left, and swaps it in.
+
+        Differences block the swap while the version is the same, unless they are accepted.
+        Raises `RebuildRefused`, `RebuildFailed` or `Unreachable`.
+        """
+        with self._alone():
+            generation = self._resumed() or self._begun()
+            if generation.status == COPYING:
+                generation = self._build(generation)
+            self._catch_up(generation)
+            return self._finish(generation, swap=swap, accept=accept, check=True)
+
+    def rollback(self) -> Report:
+        """Makes the kept generation the current one again, with all events since the swap."""
+        with self._alone():
+            generation = self._find(KEPT)
+            if generation is None:
+                raise RebuildRefused("no generation was kept: there is nothing to go back to")
+            if generation.version != self._model.version:
+                raise RebuildRefused(
+                    f"generation {generation.number} is of version {generation.version}, this "
+                    f"code writes version {self._model.version}: go back with the release of then"
+                )
+            self._catch_up(generation)
+            return self._finish(generation, swap=True, accept=True, check=False)
+
+    def drop(self) -> list[Generation]:
+        """Removes every generation but the current one; returns them."""
+        with self._alone(), self._engine.begin() as conn:
+            gone = [g for g in generations.everyone(conn) if g.schema != "public"]
+            for generation in gone:
+                generations.drop(conn, generation)
+            return gone
+
+    def known(self) -> list[Generation]:
+        """All generations that there are."""
+        with self._engine.connect() as conn:
+            return generations.everyone(conn)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        self._engine.dispose()  # so that all other connections of this name are somebody else's
+        with self._engine.connect() as conn:
+            conn.execution_options(isolation_level="AUTOCOMMIT")
+            taken = sa.select(sa.func.pg_try_advisory_lock(_ONE_AT_A_TIME))
+            if not conn.execute(taken).scalar_one():
+                raise RebuildRefused("another rebuild is running; wait for its end")
+            try:
+                self._end_leftovers(conn)
+                yield
+            finally:
+                conn.execute(sa.select(sa.func.pg_advisory_unlock(_ONE_AT_A_TIME)))
+
+    def _end_leftovers(self, conn: Connection) -> None:
+        """Connections of a rebuild that was killed: their transactions must not commit any more."""
+        others = sa.text(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+            " WHERE application_name = :name AND usename = current_user"
+            " AND datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        until = time.monotonic() + self._patience
+        while conn.execute(others, {"name": self._name}).scalar_one():
+            if time.monotonic() > until:
+                raise RebuildRefused("what an earlier rebuild left running does not end")
+            time.sleep(_POLL)
+
+    def _find(self, *statuses: str) -> Generation | None:
+        with self._engine.connect() as conn:
+            return generations.find(conn, *statuses)
+
+    def _resumed(self) -> Generation | None:
+        found = self._find(COPYING, READY)
+        if found is None or found.version == self._model.version:
+            return found
+        with self._engine.begin() as conn:
+            generations.drop(conn, found)
+        return None
+
+    def _begun(self) -> Generation:
+        admin = admin_client(self._bootstrap)
+        places = places_of(admin, self._model.topics, _BROKER_WITHIN)
+        first = log_offsets(admin, places, EARLIEST, _BROKER_WITHIN)
+        with self._engine.begin() as conn:
+            live = self._model.positions(conn)
+            ranges = {
+                place: range(first[place], max(first[place], live.get(place, first[place])))
+                for place in places
+            }
+            return generations.begin(conn, self._model, ranges)
+
+    def _build(self, generation: Generation) -> Generation:
+        reach = self._reach(generation)
+        self._check_log(reach)
+        total = sum(part.target - part.first for part in reach.values())
+        left = {place: range(part.next, part.target) for place, part in reach.items()}
+        self._progress(Progress("copying", total - sum(map(len, left.values())), total))
+        if sum(map(len, left.values())) > bulk.CHUNK:
+            self._run_workers(generation, left, total)
+        else:  # not worth a process
+            bulk.copy(self._engine, self._model, self._bootstrap, generation, left)
+            self._progress(Progress("copying", total, total))
+        self._progress(Progress("indexing", total, total))
+        with self._engine.begin() as conn:
+            generations.index(conn, self._model, generation)
+            ready = generations.find(conn, READY)
+        assert ready is not None
+        return ready
+
+    def _reach(self, generation: Generation) -> dict[Place, Reach]:
+        with self._engine.begin() as conn:
+            return generations.reach_of(conn, generation)
+
+    def _check_log(self, reach: Mapping[Place, Reach]) -> None:
+        """What is to be read must still be there; topics may have been made anew since."""
+        admin = admin_client(self._bootstrap)
+        first, end = (
+            log_offsets(admin, reach, spec, _BROKER_WITHIN) for spec in (EARLIEST, LATEST)
+        )
+        for place, part in reach.items():
+            if part.next < part.target and not first[place] <= part.next < end[place]:
+                raise RebuildRefused(
+                    f"{place[0]}/{place[1]} has no offset {part.next} any more; remove what was "
+                    "begun and start again"
+                )
+
+    def _run_workers(self, generation: Generation, left: Mapping[Place, range], total: int) -> None:
+        context = multiprocessing.get_context("spawn")
+        workers: list[tuple[BaseProcess, Pipe]] = []
+        try:
+            for share in bulk.shares(left, self._processes):
+                mine, theirs = context.Pipe(duplex=False)
+                arguments = (
+                    self._model, self._url, self._bootstrap, generation, share, os.getpid(), theirs
+                )  # fmt: skip
+                process: BaseProcess = context.Process(
+                    target=bulk.work, args=arguments, daemon=True
+                )
+                process.start()
+                theirs.close()
+                workers.append((process, mine))
+            self._watch(generation, workers, total)
+        finally:
+            for process, pipe in workers:
+                process.terminate()
+                process.join()
+                pipe.close()
+
+    def _watch(
+        self, generation: Generation, workers: list[tuple[BaseProcess, Pipe]], total: int
+    ) -> None:
+        running = dict(workers)
+        while running:
+            wait([process.sentinel for process in running], _POLL)
+            for process in [one for one in running if not one.is_alive()]:
+                pipe = running.pop(process)
+                if process.exitcode:
+                    raise RebuildFailed(f"a process ended: {_last_words(process, pipe)}")
+            reach = self._reach(generation)
+            done = sum(part.next - part.first for part in reach.values())
+            self._progress(Progress("copying", done, total))
+
+    def _catch_up(self, generation: Generation) -> None:
+        """Reads what the live model has read meanwhile, until only a little is left."""
+        while True:
+            left = self._left(generation)
+            total = sum(map(len, left.values()))
+            if total <= _NEAR:
+                return
+            records = (record for _, record in feed.read(self._bootstrap, left))
+            done = 0
+            while batch := list(islice(records, _BATCH)):
+                with self._engine.begin() as conn:
+                    self._take_in(conn, generation, batch)
+                done += len(batch)
+                self._progress(Progress("catching up", done, total))
+
+    def _take_in(self, conn: Connection, generation: Generation, batch: list[RawRecord]) -> None:
+        generations.look_at(conn, generation)
+        bulk.without_the_refused(conn, self._model, batch, self._model.apply)
+        generations.advance(conn, bulk.next_offsets(batch))
+
+    def _left(self, generation: Generation) -> dict[Place, range]:
+        """What the live model has read and the generation has not."""
+        until = time.monotonic() + self._patience
+        while True:
+            try:
+                with self._engine.begin() as conn:
+                    return _missing(self._model.positions(conn), conn, generation)
+            except _Wait as reason:
+                if time.monotonic() > until:
+                    raise RebuildFailed(str(reason)) from reason
+                self._progress(Progress("waiting"))
+                time.sleep(_POLL)
+
+    def _finish(self, generation: Generation, *, swap: bool, accept: bool, check: bool) -> Report:
+        until = time.monotonic() + self._patience
+        while True:
+            self._progress(Progress("comparing" if check else "swapping"))
+            try:
+                return self._transaction(generation, swap=swap, accept=accept, check=check)
+            except (_Wait, OperationalError) as error:
+                busy = db.sqlstate(error) in (_LOCK_NOT_AVAILABLE, _DEADLOCK)
+                if not isinstance(error, _Wait) and not busy:
+                    raise
+                if time.monotonic() > until:
+                    text = str(error) if isinstance(error, _Wait) else "the tables are in use"
+                    raise RebuildFailed(f"no moment for the swap was found: {text}") from error
+                time.sleep(_POLL)
+
+    def _transaction(
+        self, generation: Generation, *, swap: bool, accept: bool, check: bool
+    ) -> Report:
+        """Holds off whoever writes, reads the rest, compares, swaps: all of it or nothing."""
+        with self._engine.connect() as conn, conn.begin() as transaction:
+            conn.execute(sa.text("SET LOCAL lock_timeout = '3s'"))
+            state = conn.execute(sa.select(projection_state).with_for_update()).one()
+            began = time.monotonic()
+            if state.paused_by is not None:
+                raise _Wait(f"{state.paused_by} has paused the model")
+            live = generations.current(conn)
+            positions = self._model.positions(conn)
+            left = _missing(positions, conn, generation)
+            records = (record for _, record in feed.read(self._bootstrap, left))
+            while batch := list(islice(records, _BATCH)):
+                self._take_in(conn, generation, batch)
+            found = Comparison({})
+            if check:
+                found = compare(conn, self._model, live, generation)
+            agreed = accept or live.version != generation.version or not found.differing
+            if swap and agreed:
+                generations.swap(conn, self._model, generation, positions)
+            transaction.commit()
+        events = sum(positions.values())
+        stopped = time.monotonic() - began
+        return Report(generation, live, events, found, swap and agreed, stopped)
+
+
+def _missing(
+    positions: Mapping[Place, int], conn: Connection, generation: Generation
+) -> dict[Place, range]:
+    reach = generations.reach_of(conn, generation)
+    missing = {}
+    for place, target in positions.items():
+        begin = reach[place].next if place in reach else 0
+        if begin > target:
+            raise _Wait(f"the live model is being moved back on {place[0]}/{place[1]}")
+        missing[place] = range(begin, target)
+    return missing
+
+
+def _last_words(process: BaseProcess, pipe: Pipe) -> str:
+    try:
+        return str(pipe.recv()) if pipe.poll() else f"exit code {process.exitcode}"
+    except EOFError:
+        return f"exit code {process.exitcode}"

@@ -1,0 +1,149 @@
+"""Rebuilds beside the live model, as ``orderctl replay --shadow`` and its sisters run them."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+from rich.text import Text
+from sqlalchemy.exc import SQLAlchemyError
+
+from services.eventkit.positions import Unreachable
+from services.eventkit.rebuild import rebuilder as library
+from services.eventkit.rebuild.generations import Generation
+from services.eventkit.rebuild.model import RebuildFailed, RebuildRefused
+from services.orderctl.console import err, out, print_json
+from services.orderctl.errors import CliError
+from services.orderctl.settings import Settings, missing
+from services.projector.rebuild import OrderModel
+
+T = TypeVar("T")
+
+
+def rebuild(settings: Settings, processes: int, swap: bool, accept: bool, json: bool) -> None:
+    """Builds a generation and swaps it in; CliError where differences block the swap."""
+    with _rebuilder(settings, processes) as rebuilder:
+        report = _explained(lambda: rebuilder.rebuild(swap=swap, accept=accept))
+    if json:
+        print_json(_as_json(report))
+    else:
+        _print(report)
+    if swap and not report.swapped:
+        raise CliError(
+            f"{report.comparison.differing} rows differ: generation {report.generation.number} is "
+            "kept aside, the live model is as it was",
+            "find out which is right; --shadow --accept-differences swaps, --drop removes it",
+        )
+
+
+def rollback(settings: Settings, json: bool) -> None:
+    """Goes back to the generation that was kept."""
+    with _rebuilder(settings) as rebuilder:
+        report = _explained(rebuilder.rollback)
+    if json:
+        print_json(_as_json(report))
+    else:
+        _print(report)
+
+
+def drop(settings: Settings, json: bool) -> None:
+    """Removes what is not current."""
+    with _rebuilder(settings) as rebuilder:
+        gone = _explained(rebuilder.drop)
+    if json:
+        print_json([generation.number for generation in gone])
+    else:
+        out.print(f"[bold]{len(gone)}[/] generations removed")
+
+
+@contextmanager
+def _rebuilder(settings: Settings, processes: int = 0) -> Iterator[library.Rebuilder]:
+    if not settings.projector_database_url:
+        raise missing("SAGA_PROJECTOR_DATABASE_URL")
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate())
+    with Progress(*columns, TimeRemainingColumn(), console=err, transient=True) as bar:
+        task = bar.add_task("looking", total=None)
+
+        def progress(now: library.Progress) -> None:
+            if bar.tasks[task].description != now.step:
+                bar.reset(task, description=now.step, total=now.total or None)
+            bar.update(task, completed=now.done)
+
+        yield library.Rebuilder(
+            OrderModel(settings.registry_url),
+            settings.projector_database_url,
+            settings.kafka_bootstrap,
+            processes=processes,
+            progress=progress,
+        )
+
+
+class _Rate(ProgressColumn):
+    """Events a second."""
+
+    def render(self, task: Task) -> Text:
+        """The rate of the last half minute."""
+        return Text(f"{task.speed:,.0f}/s" if task.speed else "")
+
+
+def _explained(call: Callable[[], T]) -> T:
+    try:
+        return call()
+    except RebuildRefused as error:
+        raise CliError(str(error), "orderctl replay --help") from error
+    except (RebuildFailed, Unreachable) as error:
+        raise CliError(str(error), "orderctl replay --shadow goes on, --drop cleans up") from error
+    except SQLAlchemyError as error:
+        text = str(error).splitlines()[0]
+        raise CliError(f"database: {text}", "orderctl replay --shadow goes on") from error
+
+
+def _print(report: library.Report) -> None:
+    found = report.comparison
+    if found.rows:
+        table = Table(box=None, pad_edge=False)
+        for name in ("table", "live", "rebuilt"):
+            table.add_column(name, justify="left" if name == "table" else "right")
+        for name, (live, rebuilt) in found.rows.items():
+            table.add_row(name, f"{live:,}", f"{rebuilt:,}")
+        out.print(table)
+    for one in found.sample:
+        out.print(f"{one.table} {one.key}: {one.what}", markup=False, soft_wrap=True)
+    if found.differing > len(found.sample):
+        out.print(f"and {found.differing - len(found.sample)} more")
+    if report.swapped:
+        out.print(
+            f"generation [bold]{report.generation.number}[/] is live, with {report.events:,} "
+            f"events; {report.live.number} is kept. Nothing was taken in for "
+            f"{report.stopped:.2f} s",
+            soft_wrap=True,
+        )
+
+
+def _as_json(report: library.Report) -> dict[str, object]:
+    found = report.comparison
+    return {
+        "swapped": report.swapped,
+        "generation": _generation(report.generation),
+        "was": _generation(report.live),
+        "events": report.events,
+        "stopped_seconds": report.stopped,
+        "rows": {name: {"live": a, "rebuilt": b} for name, (a, b) in found.rows.items()},
+        "differing": found.differing,
+        "differences": [
+            {"table": one.table, "key": one.key, "what": one.what} for one in found.sample
+        ],
+    }
+
+
+def _generation(generation: Generation) -> dict[str, int]:
+    return {"number": generation.number, "version": generation.version}

@@ -1,0 +1,138 @@
+"""The read model as a shadow rebuild sees it: the live agent's reading and projecting, in bulk."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+from typing import Any
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.engine import Connection
+
+from services.eventkit.codec import Codec
+from services.eventkit.positions import Place
+from services.eventkit.rebuild.copying import copy_rows
+from services.eventkit.rebuild.model import Folded, Rows
+from services.eventkit.records import Poison, RawRecord
+from services.eventkit.schemas import Schemas
+from services.projector import batch, letters, store, views
+from services.projector.settings import TOPICS
+from services.projector.stored import offsets_in
+from services.projector.tables import order_timeline, order_view
+from services.projector.views import OrderView, TimelineEntry, project
+
+_TABLES = (order_timeline, order_view)
+_UNITED_AT_ONCE = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class OrderModel:
+    """Views and timelines of orders. ``registry_url`` is asked for versions that are not ours."""
+
+    registry_url: str
+    topics: Sequence[str] = TOPICS
+    name: str = "projector"
+
+    @property
+    def version(self) -> int:
+        """Of the projection as this code has it."""
+        return views.VERSION
+
+    @property
+    def tables(self) -> Sequence[sa.Table]:
+        """The timeline first: views are folded from it."""
+        return _TABLES
+
+    def positions(self, conn: Connection) -> Mapping[Place, int]:
+        """The next offsets, stored with each batch."""
+        stored = offsets_in(conn)
+        return {place: offset for place, offset in stored.items() if place[0] in self.topics}
+
+    def fold(self, records: Sequence[RawRecord]) -> Folded:
+        """Timeline rows, and views as far as these records tell them."""
+        entries: list[TimelineEntry] = []
+        folded: dict[UUID, OrderView] = {}
+
+        def take(entry: TimelineEntry) -> None:
+            folded[entry.order_id] = project(folded.get(entry.order_id), entry)
+            entries.append(entry)
+
+        poisons = self._read(records, take)
+        rows: dict[str, Rows] = {
+            order_timeline.name: entries,
+            order_view.name: list(folded.values()),
+        }
+        return Folded(rows, [letters.row(poison) for poison in poisons])
+
+    def unite(self, conn: Connection, table: sa.Table) -> None:
+        """Of repeats the first stays; a view in parts is folded again from its timeline."""
+        if table is order_timeline:
+            conn.execute(_REPEATS)
+        else:
+            keys = iter(conn.execute(_IN_PARTS).scalars().all())
+            while some := list(islice(keys, _UNITED_AT_ONCE)):
+                _fold_again(conn, some)
+
+    def apply(self, conn: Connection, records: Sequence[RawRecord]) -> None:
+        """The live agent's way, without its offsets."""
+        entries: list[TimelineEntry] = []
+
+        def take(entry: TimelineEntry) -> None:
+            project(None, entry)
+            entries.append(entry)
+
+        poisons = self._read(records, take)
+        store.take_in(conn, entries)
+        store.put_aside(conn, poisons)
+
+    def refused(self, record: RawRecord, error: Exception) -> Mapping[str, Any]:
+        """The letter of a record whose row the database does not take."""
+        found = batch.read_record(record, _codec(self.registry_url))
+        assert isinstance(found, batch.Read)
+        return letters.row(batch.poison_of(found.message, error))
+
+    def _read(
+        self, records: Sequence[RawRecord], take: Callable[[TimelineEntry], None]
+    ) -> list[Poison]:
+        """Hands on what can be read and projected; returns the rest."""
+        codec = _codec(self.registry_url)
+        poisons: list[Poison] = []
+        for record in records:
+            found = batch.read_record(record, codec)
+            if isinstance(found, batch.Read):
+                try:
+                    take(found.entry)
+                except Exception as error:
+                    poisons.append(batch.poison_of(found.message, error))
+            elif isinstance(found, Poison):
+                poisons.append(found)
+        return poisons
+
+
+@cache
+def _codec(registry_url: str) -> Codec:
+    return Codec(Schemas.load(), registry_url)
+
+
+_ENTRY = order_timeline.c
+_REPEATS = sa.text("""
+DELETE FROM order_timeline t USING (
+    SELECT ctid AS place, row_number() OVER
+        (PARTITION BY order_id, message_id ORDER BY topic, partition, "offset") AS nth
+    FROM order_timeline) repeats
+WHERE t.ctid = repeats.place AND repeats.nth > 1""")
+_IN_PARTS = (
+    sa.select(order_view.c.order_id).group_by(order_view.c.order_id).having(sa.func.count() > 1)
+)
+
+
+def _fold_again(conn: Connection, order_ids: list[UUID]) -> None:
+    wanted = sa.any_(sa.bindparam("ids", order_ids, ARRAY(sa.Uuid)))
+    folded: dict[UUID, OrderView] = {}
+    for row in conn.execute(sa.select(order_timeline).where(_ENTRY.order_id == wanted)).mappings():
+        entry = TimelineEntry(**row)
+        folded[entry.order_id] = project(folded.get(entry.order_id), entry)
+    conn.execute(sa.delete(order_view).where(order_view.c.order_id == wanted))
+    copy_rows(conn, order_view, list(folded.values()))

@@ -1,0 +1,167 @@
+"""Shadow rebuild: the same rows, what differs is named, the way back, and what cannot be."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+import pytest
+
+from services.eventkit.rebuild.model import RebuildFailed, RebuildRefused
+from services.eventkit.rebuild.rebuilder import Progress
+from services.projector import control
+from tests.integration.projector.rig import Rig
+from tests.integration.projector.traffic import many, story, told
+from tests.unit.projector.stories import CONFIRMED
+
+ORDERS = 100
+
+
+@pytest.fixture(scope="module")
+def filled(rig: Rig) -> Iterator[Rig]:
+    """A rig with orders of every kind, repeats of some events, and records nobody can project."""
+    events = many(ORDERS)
+    rig.produce([*events, *events[::7]])
+    (event,) = story(CONFIRMED[:1], uuid4())
+    nul = ("OrderPlaced", 1, {**CONFIRMED[0][2], "customer_id": "nul\x00"})
+    rig.produce([replace(event, value=b"no avro"), told(nul, uuid4(), datetime.now(UTC))])
+    rig.caught_up()
+    yield rig
+
+
+@pytest.fixture(autouse=True)
+def none_left(filled: Rig) -> Iterator[None]:
+    """Nothing but the current generation is there when a test ends."""
+    yield
+    filled.rebuilder().drop()
+
+
+def generations(rig: Rig) -> dict[int, str]:
+    return {one.number: one.status for one in rig.rebuilder().known()}
+
+
+def test_the_rebuilt_model_has_the_same_rows(filled: Rig) -> None:
+    before = filled.everything()
+    columns = filled.rows("SELECT * FROM pg_indexes WHERE schemaname = 'public' ORDER BY 3")
+    steps: list[Progress] = []
+    report = filled.rebuilder(progress=steps.append).rebuild()
+    assert report.swapped and report.comparison.differing == 0
+    assert report.comparison.rows["order_view"] == (len(before[0]), len(before[0]))
+    assert filled.everything() == before
+    assert list(dict.fromkeys(step.step for step in steps)) == ["copying", "indexing", "comparing"]
+    done = [step.done for step in steps if step.step == "copying"]
+    assert done == sorted(done) and done[-1] == report.events
+    assert filled.rows("SELECT * FROM pg_indexes WHERE schemaname = 'public' ORDER BY 3") == columns
+    _projects_again(filled)
+
+
+def test_what_cannot_be_projected_is_put_aside_once(filled: Rig) -> None:
+    query = "SELECT reason FROM dead_letters"
+    assert Counter(filled.rows(query)) == {("not_avro",): 1, ("refused",): 1}
+    filled.rebuilder().rebuild()
+    assert Counter(filled.rows(query)) == {("not_avro",): 1, ("refused",): 1}
+    filled.change("DELETE FROM dead_letters")
+    filled.rebuilder().rebuild()
+    assert Counter(filled.rows(query)) == {("not_avro",): 1, ("refused",): 1}
+
+
+def test_a_falsified_row_is_named_and_blocks_the_swap(filled: Rig) -> None:
+    before = filled.everything()
+    ((order_id, total),) = filled.rows(
+        "SELECT order_id, total FROM order_view WHERE total > 0 ORDER BY 1 LIMIT 1"
+    )
+    (gone,) = filled.rows("SELECT max(message_id::text) FROM order_timeline")
+    filled.change("UPDATE order_view SET total = total + 1 WHERE order_id = :o", o=order_id)
+    filled.change("DELETE FROM order_timeline WHERE message_id::text = :m", m=gone[0])
+    falsified = filled.everything()
+
+    report = filled.rebuilder().rebuild()
+    assert not report.swapped and report.comparison.differing == 2
+    found = {one.table: (one.key, one.what) for one in report.comparison.sample}
+    assert found["order_view"] == (str(order_id), f"total is {total + 1}, rebuilt {total}")
+    key, what = found["order_timeline"]
+    assert key.endswith(gone[0]) and what == "only in the rebuilt model"
+    assert filled.everything() == falsified
+    assert set(generations(filled).values()) == {"current", "ready"}
+
+    assert filled.rebuilder().rebuild(accept=True).swapped
+    assert filled.everything() == before
+
+
+def test_there_is_a_way_back_with_all_events_since(filled: Rig) -> None:
+    number = filled.rebuilder().rebuild().generation.number
+    filled.produce(many(30, seed=2))
+    filled.caught_up()
+    before = filled.everything()
+
+    back = filled.rebuilder().rollback()
+    assert back.swapped and back.live.number == number
+    assert generations(filled) == {back.generation.number: "current", number: "kept"}
+    assert filled.everything() == before
+    _projects_again(filled)
+    again = filled.rebuilder().rollback()
+    assert again.generation.number == number
+    _projects_again(filled)
+
+    filled.rebuilder().drop()
+    with pytest.raises(RebuildRefused, match="nothing to go back to"):
+        filled.rebuilder().rollback()
+
+
+def test_it_can_be_built_first_and_swapped_later(filled: Rig) -> None:
+    first = filled.rebuilder().rebuild(swap=False)
+    assert not first.swapped and first.comparison.differing == 0
+    filled.produce(many(30, seed=3))
+    filled.caught_up()
+    before = filled.everything()
+    second = filled.rebuilder().rebuild()
+    assert second.swapped and second.generation.number == first.generation.number
+    assert filled.everything() == before
+
+
+def test_a_model_that_is_moved_back_is_waited_for(filled: Rig) -> None:
+    filled.rebuilder().rebuild(swap=False)
+    assert control.take(filled.engine, "a replay", timedelta(seconds=60))
+    try:
+        with pytest.raises(RebuildFailed, match="a replay has paused the model"):
+            filled.rebuilder(patience=1).rebuild()
+        place = "topic LIKE :t AND partition = 0"
+        topic = f"{filled.group}.order.events"
+        filled.change(f"UPDATE projection_offsets SET next_offset = 0 WHERE {place}", t=topic)
+        with pytest.raises(RebuildFailed, match="is being moved back on"):
+            filled.rebuilder(patience=1).rebuild()
+    finally:
+        control.release(filled.engine, "a replay")
+    _projects_again(filled, partition_0=True)
+    assert filled.rebuilder().rebuild().swapped
+
+
+def test_two_rebuilds_at_once_are_refused(filled: Rig) -> None:
+    def another(_: Progress) -> None:
+        with pytest.raises(RebuildRefused, match="another rebuild is running"):
+            filled.rebuilder().rebuild()
+
+    assert filled.rebuilder(progress=another).rebuild().swapped
+
+
+def test_topics_that_were_made_anew_are_noticed(filled: Rig) -> None:
+    filled.rebuilder().rebuild(swap=False)
+    number = max(generations(filled))
+    filled.change(
+        f"UPDATE generation_{number}.generation_offsets"
+        " SET next_offset = 1000000, target_offset = 1000001 WHERE partition = 0"
+    )
+    filled.change("UPDATE generations SET status = 'copying' WHERE status = 'ready'")
+    with pytest.raises(RebuildRefused, match="has no offset 1000000 any more"):
+        filled.rebuilder().rebuild()
+
+
+def _projects_again(rig: Rig, partition_0: bool = False) -> None:
+    """The agent is alive and writes what is read; with an order on partition 0 if wanted."""
+    for _ in range(20 if partition_0 else 1):
+        order_id = uuid4()
+        rig.produce(story(CONFIRMED, order_id))
+    rig.caught_up()
+    found = rig.rows("SELECT status FROM order_view WHERE order_id = :o", o=order_id)
+    assert found == [("confirmed",)]
