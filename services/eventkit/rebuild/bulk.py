@@ -34,6 +34,7 @@ def work(
     bootstrap: str,
     generation: Generation,
     shares: Sequence[Mapping[Place, range]],
+    chunk: int,
     parent: int,
     trouble: Pipe,
 ) -> None:
@@ -44,7 +45,10 @@ def work(
     engine = db.make_engine(url, pool_size=1, name=f"rebuild-{model.name}")
     try:
         for share in shares:
-            copy(engine, model, bootstrap, generation, share, lambda: os.getppid() == parent)
+            copy(
+                engine, model, bootstrap, generation, share, chunk,
+                wanted=lambda: os.getppid() == parent,
+            )  # fmt: skip
     except BaseException as error:
         trouble.send(f"{type(error).__name__}: {error}")
         raise SystemExit(1) from None
@@ -56,12 +60,13 @@ def copy(
     bootstrap: str,
     generation: Generation,
     share: Mapping[Place, range],
+    chunk: int,
     wanted: Callable[[], bool] = lambda: True,
 ) -> None:
     """Copies these offsets, chunk by chunk, as long as it is wanted."""
     records = (record for _, record in feed.merged(bootstrap, share))
-    while (chunk := list(islice(records, CHUNK))) and wanted():
-        _copy(engine, model, generation, chunk)
+    while (some := list(islice(records, chunk))) and wanted():
+        _copy(engine, model, generation, some)
 
 
 def _copy(

@@ -71,7 +71,8 @@ class Rebuilder:
     """Rebuilds of one read model. ``url`` must be the account that owns its tables.
 
     Every call takes an exclusive right to rebuild, and ends what an earlier one, which was killed,
-    has left running. ``patience`` is how many seconds a swap may wait for its moment.
+    has left running. ``chunk`` is how many records a process folds at a time, ``patience`` how many
+    seconds a swap may wait for its moment.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class Rebuilder:
         bootstrap: str,
         *,
         processes: int = 0,
+        chunk: int = bulk.CHUNK,
         patience: float = 60.0,
         progress: Callable[[Progress], None] = lambda _: None,
     ) -> None:
@@ -88,6 +90,7 @@ class Rebuilder:
         self._url = url
         self._bootstrap = bootstrap
         self._processes = processes or os.cpu_count() or 1
+        self._chunk = chunk
         self._patience = patience
         self._progress = progress
         self._engine = db.make_engine(url, pool_size=3, name=self._name)
@@ -193,10 +196,10 @@ class Rebuilder:
         total = sum(part.target - part.first for part in reach.values())
         left = {place: range(part.next, part.target) for place, part in reach.items()}
         self._progress(Progress("copying", total - sum(map(len, left.values())), total))
-        if sum(map(len, left.values())) > bulk.CHUNK:
+        if sum(map(len, left.values())) > self._chunk:
             self._run_workers(generation, left, total)
         else:  # not worth a process
-            bulk.copy(self._engine, self._model, self._bootstrap, generation, left)
+            bulk.copy(self._engine, self._model, self._bootstrap, generation, left, self._chunk)
             self._progress(Progress("copying", total, total))
         self._progress(Progress("indexing", total, total))
         with self._engine.begin() as conn:
@@ -229,7 +232,8 @@ class Rebuilder:
             for share in bulk.shares(left, self._processes):
                 mine, theirs = context.Pipe(duplex=False)
                 arguments = (
-                    self._model, self._url, self._bootstrap, generation, share, os.getpid(), theirs
+                    self._model, self._url, self._bootstrap, generation, share, self._chunk,
+                    os.getpid(), theirs,
                 )  # fmt: skip
                 process: BaseProcess = context.Process(
                     target=bulk.work, args=arguments, daemon=True

@@ -160,6 +160,9 @@ def test_c56_counts_lost_at_kill_9(rig: Rig, kills: int) -> None:
     replayer = rig.replayer()
     replayer.run(replayer.plan(rig.topics, FromBeginning()), lambda _: None)
     assert [_chosen(rows, orders) for rows in rig.everything()] == before
+    report = rig.rebuilder().rebuild()
+    assert report.swapped and report.comparison.differing == 0
+    rig.rebuilder().drop()
 
 
 def _chosen(rows: list[Row], orders: Iterable[UUID]) -> list[Row]:
