@@ -2,7 +2,8 @@
 
 A worker claims due rows in a short transaction (``SKIP LOCKED``) and holds them by a lease; the
 call runs outside any transaction; the result goes through the rules under the lock of its key,
-fenced by who claimed it and at which attempt. A crash leaves a lease that runs out.
+fenced by who claimed it and at which attempt. A crash leaves a lease that runs out, unless somebody
+knows that its worker is dead (`orphans`).
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -271,8 +272,14 @@ def redrive(conn: Connection, job_id: UUID, now: datetime) -> JobRow | None:
     return JobRow(**row) if row else None
 
 
+def workers(conn: Connection) -> Sequence[str]:
+    """The workers that hold jobs."""
+    query = sa.select(JOBS.c.locked_by).where(JOBS.c.status == "running").distinct()
+    return conn.execute(query).scalars().all()
+
+
 def release_all(conn: Connection, worker: str) -> int:
-    """Gives back all that a stopping worker still holds, so that nobody waits for its leases."""
+    """Gives back all that a worker holds that has ended, so that nobody waits for its leases."""
     result = conn.execute(
         sa.update(JOBS)
         .where(JOBS.c.locked_by == worker, JOBS.c.status == "running")

@@ -17,7 +17,7 @@ from sqlalchemy.engine import Connection
 from tenacity import retry, retry_if_exception_type, wait_random_exponential
 
 from services.eventkit import engine as engine_module
-from services.eventkit import logs, operations, relay, retention, tracing
+from services.eventkit import logs, operations, orphans, relay, retention, tracing
 from services.eventkit.batch import BatchHandler
 from services.eventkit.codec import Codec, SchemaMismatch
 from services.eventkit.consumer import BatchConsumer
@@ -225,6 +225,7 @@ class _Process:
         name, settings = self.service.name, self.settings
         keep, often = timedelta(seconds=settings.retention), min(600.0, settings.retention / 10)
         chores = (
+            Chore("free_orphans", _LOOK_EVERY, lambda: orphans.free(self.db)),
             Chore("watch_relay", settings.relay_look, relay.Watch(self.db, name).look),
             Chore("prune_inbox", often, lambda: retention.prune_inbox(self.db, keep)),
             Chore("prune_outbox", often, lambda: retention.prune_outbox(self.db, name, keep)),

@@ -1,9 +1,7 @@
 """The worker: claims due jobs, makes their outside calls, and hands the results to the rules."""
 
 import contextlib
-import os
 import random
-import socket
 import threading
 import time
 from collections import defaultdict
@@ -21,7 +19,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from services.eventkit import db as database
 from services.eventkit import engine as engine_module
-from services.eventkit import jobs, logs, metrics, tracing, trouble
+from services.eventkit import jobs, logs, metrics, orphans, tracing, trouble
 from services.eventkit.batch import name_of
 from services.eventkit.dead_letters import DEAD
 from services.eventkit.decision import ATTEMPTS_EXHAUSTED
@@ -51,7 +49,7 @@ class Worker:
     _stop: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
-        self.name = f"{socket.gethostname()}:{os.getpid()}:{random.getrandbits(32):08x}"
+        self.name = orphans.worker_name()
         self._results = Results(self.db, self.engine, self.name)
         self._by_name = {kind.name: kind for kind in self.kinds}
         remotes: dict[str, list[JobKind]] = defaultdict(list)
