@@ -1,8 +1,7 @@
 """Cases from the field: the relay between outbox and topics."""
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import timedelta
 from uuid import UUID, uuid4
 
@@ -103,62 +102,28 @@ def test_c44_clean_up_leaves_what_is_dead_or_parked_in_the_inbox(stack: LiveStac
     db.dispose()
 
 
-@contextmanager
-def database_closed(stack: LiveStack, name: str) -> Iterator[None]:
-    """Nobody gets into one database, and who was in is out."""
-    with stack.admin() as admin:
-        admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
-        query = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
-        admin.execute(query, [name])
-    try:
-        yield
-    finally:
-        with stack.admin() as admin:
-            admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
-
-
-@contextmanager
-def orders_arriving(saga: Saga) -> Iterator[None]:
-    """A customer who orders again and again meanwhile, whatever the answers."""
-    body = saga.body()
-    stop = threading.Event()
-
-    def go_on() -> None:
-        while not stop.wait(0.3):
-            saga.post(body)
-
-    thread = threading.Thread(target=go_on)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
-
-
-def _close_order_db(stack: LiveStack) -> None:
-    with database_closed(stack, "order_db"):
+def _close_order_db(faults: Faults) -> None:
+    with faults.database_closed("order"):
         threading.Event().wait(8)  # how long the fault lasts
 
 
-def _restart_postgres(stack: LiveStack) -> None:
-    stack.restart("postgres")
+def _restart_postgres(faults: Faults) -> None:
+    faults.stack.restart("postgres")
 
 
-def _kill_connect(stack: LiveStack) -> None:
-    stack.kill("connect")
+def _kill_connect(faults: Faults) -> None:
+    faults.stack.kill("connect")
 
 
 @pytest.mark.parametrize("fault", [_close_order_db, _restart_postgres, _kill_connect])
 def test_c46_the_relay_comes_back_without_a_hand(
-    saga: Saga, stack: LiveStack, faults: Faults, fault: Callable[[LiveStack], None]
+    saga: Saga, faults: Faults, fault: Callable[[Faults], None]
 ) -> None:
-    with orders_arriving(saga):
-        until(lambda: len(saga.orders) >= 3, "some orders before")
-        fault(stack)
-        count = len(saga.orders)
+    with saga.ordering():
+        saga.more_orders(3)
+        fault(faults)
         until(lambda: _all_read(saga), "every relay to read again", BACK_WITHIN)
-        until(lambda: len(saga.orders) >= count + 3, "some orders after")
+        saga.more_orders(3)
     for order_id in saga.orders:
         assert saga.ended(order_id, 90) == "confirmed"
     saga.verify()

@@ -22,6 +22,7 @@ from services.eventkit.db import make_engine
 from services.eventkit.migrate import migrate
 from services.eventkit.positions import admin_client
 from services.eventkit.rebuild.rebuilder import Rebuilder
+from services.projector.group import members
 from services.projector.lag import behind
 from services.projector.rebuild import OrderModel
 from services.projector.replay import Replayer
@@ -53,12 +54,16 @@ class Rig:
         """Puts events on this rig's topics."""
         produce(self.bootstrap, [replace(e, topic=f"{self.group}.{e.topic}") for e in events])
 
-    def start(self) -> None:
-        """Starts the agent and waits until it is ready."""
+    def start(self, directory: Path | None = None) -> None:
+        """Starts the agent, in a working directory, and waits until it is ready."""
         command = [sys.executable, "-m", "services.projector", "agent"]
         with self.log.open("ab") as log:
             self.agent = subprocess.Popen(
-                command, env=self.environment, stdout=log, stderr=subprocess.STDOUT
+                command,
+                env=self.environment,
+                cwd=directory,
+                stdout=log,
+                stderr=subprocess.STDOUT,
             )
         wait_for(self._ready, READY_WITHIN, "the agent to be ready")
 
@@ -74,6 +79,12 @@ class Rig:
         began = time.monotonic()
         self.agent.send_signal(signal.SIGTERM)
         return self.agent.wait(10), time.monotonic() - began
+
+    def forget_offsets(self) -> None:
+        """What the broker does to a group that has been away for too long."""
+        wait_for(lambda: not members(self.admin, self.group), 30, "the group to be empty")
+        (forgotten,) = self.admin.delete_consumer_groups([self.group]).values()
+        forgotten.result(10)
 
     def caught_up(self, seconds: float = 90) -> None:
         """Waits until the read model has every event of the topics."""

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -13,7 +14,7 @@ import pytest
 from services.projector.replay import FromBeginning
 from services.projector.stored import stored_offsets
 from tests.integration.projector.rig import Rig, Row, wait_for
-from tests.integration.projector.traffic import Told, story, told
+from tests.integration.projector.traffic import Told, many, story, told
 from tests.live_stack import LiveStack
 from tests.unit.projector.stories import CONFIRMED, LINES, REFUND_IN_TROUBLE, STORIES
 
@@ -127,12 +128,14 @@ def _shut(admin: psycopg.Connection, database: str) -> None:
     )
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(5, marks=pytest.mark.long)])
-def test_c56_counts_lost_at_kill_9(rig: Rig, kills: int) -> None:
-    """Kills while 300 orders arrive; then the figures, and a rebuild from offset 0."""
+@pytest.mark.parametrize(
+    ("count", "kills"), [(300, 2), pytest.param(1000, 5, marks=pytest.mark.long)]
+)
+def test_c56_counts_lost_at_kill_9(rig: Rig, count: int, kills: int) -> None:
+    """Kills while orders arrive; then the figures, and a rebuild from offset 0."""
     rig.change("TRUNCATE order_view, order_timeline, dead_letters")
     names = sorted(STORIES)
-    orders = {uuid4(): names[number % len(names)] for number in range(300)}
+    orders = {uuid4(): names[number % len(names)] for number in range(count)}
     events: list[Told] = [
         event for order_id, name in orders.items() for event in story(STORIES[name], order_id)
     ]
@@ -150,7 +153,7 @@ def test_c56_counts_lost_at_kill_9(rig: Rig, kills: int) -> None:
         "SELECT status, count(*), sum(total) FROM order_view WHERE order_id = ANY(:o) GROUP BY 1"
     )
     found = rig.rows(figures, o=list(orders))
-    assert sorted(found) == sorted((s, count, 1500 * count) for s, count in wanted.items())
+    assert sorted(found) == sorted((s, n, 1500 * n) for s, n in wanted.items())
     assert rig.rows(
         "SELECT count(*) FROM order_timeline WHERE order_id = ANY(:o)", o=list(orders)
     ) == [(len(events),)]
@@ -168,6 +171,25 @@ def test_c56_counts_lost_at_kill_9(rig: Rig, kills: int) -> None:
 def _chosen(rows: list[Row], orders: Iterable[UUID]) -> list[Row]:
     wanted = {str(order_id) for order_id in orders}
     return [row for row in rows if row[0][1:37] in wanted]
+
+
+def test_c58_recovery_ends_whatever_was_left(rig: Rig, tmp_path: Path) -> None:
+    """Away for so long that the broker forgot its offsets, and started where no file is left."""
+    rig.produce(many(50))
+    rig.caught_up()
+    rig.end()
+    rig.forget_offsets()
+    rig.produce(many(50, seed=2))
+    rig.start(tmp_path)  # fails where it takes longer than READY_WITHIN
+    rig.caught_up()
+    assert list(tmp_path.iterdir()) == []
+    recovered = rig.everything()
+    assert len(recovered[0]) >= 100
+
+    rig.change("TRUNCATE order_view, order_timeline")
+    replayer = rig.replayer()
+    replayer.run(replayer.plan(rig.topics, FromBeginning()), lambda _: None)
+    assert rig.everything() == recovered
 
 
 def test_it_ends_in_time_and_is_ready_in_time(rig: Rig) -> None:

@@ -7,7 +7,7 @@ import requests
 
 from infra.connect import connectors
 from infra.local.ports import HOST
-from infra.names import connector
+from infra.names import connector, database
 from tests.live_stack import LiveStack
 from tests.saga.support.wait import until
 
@@ -29,6 +29,31 @@ class Faults:
             yield
         finally:
             self.stack.start(*names)
+
+    @contextmanager
+    def database_closed(self, service: str) -> Iterator[None]:
+        """Nobody gets into a service's database meanwhile, and who was in is out."""
+        name = database(service)
+        with self.stack.admin() as admin:
+            admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+            query = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
+            admin.execute(query, [name])
+        try:
+            yield
+        finally:
+            with self.stack.admin() as admin:
+                admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+
+    @contextmanager
+    def table_missing(self, service: str, table: str) -> Iterator[None]:
+        """A table of a service is not there meanwhile, as where a migration was forgotten."""
+        with self.stack.admin(database(service)) as admin:
+            admin.execute(f"ALTER TABLE {table} RENAME TO {table}_elsewhere")
+        try:
+            yield
+        finally:
+            with self.stack.admin(database(service)) as admin:
+                admin.execute(f"ALTER TABLE {table}_elsewhere RENAME TO {table}")
 
     @contextmanager
     def held_back(self, service: str) -> Iterator[None]:

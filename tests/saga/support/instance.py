@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 import httpx
 
+from infra.local.programs import all_programs
 from tests.live_stack import LiveStack
 from tests.saga.support.wait import until
 
@@ -22,15 +23,17 @@ class Instance:
 
     def __init__(self, stack: LiveStack, service: str) -> None:
         port = free_port()
-        environment = stack.settings.service_environment(service, port=service)
+        programs = {program.name: program for program in all_programs(stack.settings)}
         self._url = f"http://127.0.0.1:{port}"
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", f"services.{service}"],
-            env={**os.environ, **environment, "SAGA_HTTP_PORT": str(port)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        # A file, because a pipe that nobody reads stops a process that logs much.
+        self._log = stack.settings.layout.logs / f"{service}-one-more.log"
+        with self._log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", f"services.{service}"],
+                env={**os.environ, **programs[service].environment, "SAGA_HTTP_PORT": str(port)},
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
 
     def wait_ready(self) -> None:
         """Waits until it does its work, with partitions of its own."""
@@ -47,7 +50,8 @@ class Instance:
         return code, time.monotonic() - started
 
     def _ready(self) -> bool:
-        assert self.process.poll() is None, "the instance ended by itself"
+        ended = self.process.poll() is not None
+        assert not ended, f"the instance ended by itself: {self._log.read_text()[-2000:]}"
         try:
             return httpx.get(f"{self._url}/health/ready", timeout=2).is_success
         except httpx.TransportError:
@@ -62,7 +66,7 @@ def instance(stack: LiveStack, service: str) -> Iterator[Instance]:
         yield one
     finally:
         one.process.kill()
-        one.process.communicate()
+        one.process.wait(GRACE)
 
 
 def free_port() -> int:

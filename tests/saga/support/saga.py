@@ -1,7 +1,9 @@
 """One test's use of the shop: goods and customers of its own, and the orders it placed."""
 
 import re
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -96,6 +98,30 @@ class Saga:
         answer = self.post(self.body(lines, token, **more))
         assert answer.status_code == httpx.codes.ACCEPTED, answer.text
         return str(answer.json()["order_id"])
+
+    @contextmanager
+    def ordering(self) -> Iterator[None]:
+        """A customer who orders again and again meanwhile, whatever the answers."""
+        body = self.body()
+        stop = threading.Event()
+
+        def go_on() -> None:
+            while not stop.wait(0.3):
+                self.post(body)
+
+        thread = threading.Thread(target=go_on)
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join()
+
+    def more_orders(self, count: int) -> list[str]:
+        """Waits for so many more orders of `ordering`; those."""
+        before = len(self.orders)
+        until(lambda: len(self.orders) >= before + count, f"{count} more orders")
+        return self.orders[before:]
 
     def order(self, order_id: str) -> Any:
         """The order as its service has it now."""

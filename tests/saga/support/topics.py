@@ -100,13 +100,14 @@ class Topics:
         """Waits until these consumer groups have dealt with a record, whatever came of it."""
 
         def passed() -> bool:
-            found = read_groups(self._bootstrap, groups)
-            return all(
-                lag.next_offset > place.offset
-                for group in found
+            offsets = [
+                lag.next_offset
+                for group in read_groups(self._bootstrap, groups)
                 for lag in group.lags
                 if (lag.topic, lag.partition) == (place.topic, place.partition)
-            )
+            ]
+            # A group that has committed nothing on the topic yet is not among them.
+            return len(offsets) == len(groups) and min(offsets) > place.offset
 
         until(passed, f"{', '.join(groups)} to read {place}")
 

@@ -1,0 +1,36 @@
+"""Consumer groups as a test sees and handles them."""
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from services.orderctl.errors import NOT_ANSWERING, CliError
+from services.orderctl.groups import Group, read_groups
+from services.orderctl.settings import Settings
+from tests.saga.support.wait import until
+
+
+def groups(settings: Settings, *names: str) -> list[Group]:
+    """The groups as they are now; none while the broker does not answer."""
+    try:
+        return read_groups(settings.kafka_bootstrap, names)
+    except CliError as error:
+        if error.code != NOT_ANSWERING:
+            raise
+        return []
+
+
+def forget(settings: Settings, *names: str) -> None:
+    """Deletes groups that nobody is in, with all their offsets, as if they had never been."""
+    admin = AdminClient({"bootstrap.servers": settings.kafka_bootstrap, "log_level": 0})
+    until(lambda: _deleted(admin, names), f"{', '.join(names)} to be deleted")
+    assert not any(group.lags for group in groups(settings, *names))
+
+
+def _deleted(admin: AdminClient, names: tuple[str, ...]) -> bool:
+    left = {group.group_id for group in admin.list_consumer_groups().result().valid}
+    for answer in admin.delete_consumer_groups([n for n in names if n in left]).values():
+        try:
+            answer.result()
+        except KafkaException:
+            return False  # somebody has not left it yet
+    return True
