@@ -40,6 +40,7 @@ class ProblemDetails(BaseModel):
     status: int = Field(examples=[422])
     detail: str = Field(examples=["The request has 1 invalid field."])
     errors: list[FieldError] = Field(default_factory=list)
+    reason: str | None = Field(default=None, description="Why, in one word, where there are more")
     trace_id: str | None = Field(default=None, examples=["4bf92f3577b34da6a3ce929d0e0e4736"])
 
 
@@ -53,6 +54,7 @@ class Problem(Exception):
         detail: str,
         errors: Sequence[FieldError] = (),
         headers: dict[str, str] | None = None,
+        reason: str | None = None,
     ) -> None:
         super().__init__(detail)
         self.status = status
@@ -60,6 +62,7 @@ class Problem(Exception):
         self.detail = detail
         self.errors = errors
         self.headers = headers
+        self.reason = reason
 
 
 def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -126,6 +129,7 @@ def _answer(
     detail: str,
     errors: Sequence[FieldError] = (),
     headers: dict[str, str] | None = None,
+    reason: str | None = None,
 ) -> JSONResponse:
     body = ProblemDetails(
         type=f"/problems/{name}",
@@ -133,6 +137,7 @@ def _answer(
         status=status,
         detail=detail,
         errors=list(errors),
+        reason=reason,
         trace_id=current_trace_id(),
     )
     return JSONResponse(
@@ -141,7 +146,9 @@ def _answer(
 
 
 def _on_problem(_: Request, error: Problem) -> JSONResponse:
-    return _answer(error.status, error.name, error.detail, error.errors, error.headers)
+    return _answer(
+        error.status, error.name, error.detail, error.errors, error.headers, error.reason
+    )
 
 
 def _on_invalid(_: Request, error: RequestValidationError) -> JSONResponse:

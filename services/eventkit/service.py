@@ -1,6 +1,7 @@
 """A service as a process: its roles (api, consumer, worker) run together or each alone."""
 
 import os
+import resource
 import signal
 import threading
 import time
@@ -36,6 +37,7 @@ LOG = logs.logger("service")
 _STALLED_AFTER = 30.0
 _ENDS_AFTER = 90.0
 _LOOK_EVERY = 5.0
+_OPEN_FILES = 8192
 
 S = TypeVar("S")
 SettingsT = TypeVar("SettingsT", bound=ServiceSettings)
@@ -68,6 +70,11 @@ class Runtime(Generic[S, SettingsT]):
     db: sa.Engine
     engine: Engine[S]
     wake_worker: threading.Event = field(default_factory=threading.Event)
+    stopping: Callable[[], bool] = lambda: False
+
+    def is_stopping(self) -> bool:
+        """True once the process has been told to stop: whoever waits for long lets go."""
+        return self.stopping()
 
     def command(self, conn: Connection, event: Event) -> Decision[S]:
         """Runs an API command through the rules, in the caller's transaction.
@@ -114,10 +121,19 @@ def main(service: Service[Any, Any]) -> None:
     settings = load(service.settings)
     logs.setup(service.name, settings.log_format, settings.log_level)
     tracing.setup(service.name, settings.otlp_endpoint)
+    _allow_many_connections()
     try:
         _Process(service, settings).run()
     finally:
         tracing.shutdown()
+
+
+def _allow_many_connections() -> None:
+    """As many open files as the machine lets us have: each waiting client is one."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, _OPEN_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 class _Process:
@@ -153,6 +169,7 @@ class _Process:
             timeout_graceful_shutdown=5,
         )
         self.server = uvicorn.Server(config)
+        self.runtime.stopping = lambda: self.server.should_exit
         # uvicorn raises the signal again when it has stopped; the other parts still have to.
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: None)

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from services.eventkit.retention import prune
 from services.eventkit.service import Runtime
 from services.eventkit.upkeep import Chore
+from services.order.changes import OLD
 from services.order.domain import Order
 from services.order.settings import OrderSettings
 from services.order.waiting import Count
@@ -22,9 +23,11 @@ def chores(runtime: Runtime[Order, OrderSettings]) -> Sequence[Chore]:
     """The chores of a running order service."""
     settings, db = runtime.settings, runtime.db
     keep, often = timedelta(seconds=settings.key_retention), min(600.0, settings.key_retention / 10)
+    told = timedelta(seconds=settings.change_retention)
     return (
         Chore("count_waiting", settings.waiting_look, Count(db, settings).look),
         Chore("prune_keys", often, lambda: prune_keys(db, keep)),
+        Chore("prune_changes", often, lambda: prune(db, "order_changes", OLD, told)),
     )
 
 

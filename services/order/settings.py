@@ -1,5 +1,6 @@
 """Settings of the order service."""
 
+from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from services.eventkit.settings import PREFIX, ServiceSettings
@@ -27,4 +28,7 @@ class OrderSettings(ServiceSettings, Budgets):
     jaeger_url: str = ""
     tenant_id: str = "demo"
     waiting_look: float = 5.0  # how often waiting orders are counted
+    heartbeat: float = Field(default=15.0, gt=0)  # seconds of silence in a stream at most
+    stream_limit: int = Field(default=1500, ge=1)  # streams and long polls of one tenant at once
+    change_retention: float = 86_400.0  # for so long a stream can be taken up where it broke off
     key_retention: float = 86_400.0  # idempotency keys are kept so long

@@ -10,6 +10,7 @@ from sqlalchemy.engine import Connection, RowMapping
 
 from services.eventkit import db
 from services.eventkit.decision import Event
+from services.order import changes
 from services.order.domain import Line, Order
 from services.order.tables import orders
 
@@ -36,8 +37,9 @@ class OrderStore:
     def save(
         self, conn: Connection, states: Mapping[str, Order], related: Mapping[str, Any]
     ) -> None:
-        """Writes the changed orders in one statement."""
+        """Writes the changed orders, and what streams tell of them, in one statement each."""
         db.upsert_rows(conn, orders, [_row(order) for order in states.values()])
+        changes.record(conn, list(states.values()))
 
     def find(self, conn: Connection, tenant_id: str, order_id: str) -> Order | None:
         """One order of this tenant; another tenant's does not exist."""

@@ -29,6 +29,16 @@ orders = sa.Table(
     sa.Column("version", sa.BigInteger, nullable=False),
 )
 
+order_changes = sa.Table(
+    "order_changes",
+    metadata,
+    sa.Column("seq", sa.BigInteger, sa.Identity(always=True), primary_key=True),
+    sa.Column("tenant_id", sa.Text, nullable=False),
+    sa.Column("order_id", sa.Text, nullable=False),
+    sa.Column("at", _Time, nullable=False),
+    sa.Column("state", JSONB, nullable=False),
+)
+
 idempotency_keys = sa.Table(
     "idempotency_keys",
     metadata,

@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import httpx
@@ -21,16 +21,17 @@ GRACE = 10.0
 class Instance:
     """A process of a service; it shares the service's consumer group and database."""
 
-    def __init__(self, stack: LiveStack, service: str) -> None:
+    def __init__(self, stack: LiveStack, service: str, settings: Mapping[str, str]) -> None:
         port = free_port()
         programs = {program.name: program for program in all_programs(stack.settings)}
-        self._url = f"http://127.0.0.1:{port}"
+        environment = {**os.environ, **programs[service].environment, **settings}
+        self.url = f"http://127.0.0.1:{port}"
         # A file, because a pipe that nobody reads stops a process that logs much.
         self._log = stack.settings.layout.logs / f"{service}-one-more.log"
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", f"services.{service}"],
-                env={**os.environ, **programs[service].environment, "SAGA_HTTP_PORT": str(port)},
+                env={**environment, "SAGA_HTTP_PORT": str(port)},
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
@@ -53,15 +54,18 @@ class Instance:
         ended = self.process.poll() is not None
         assert not ended, f"the instance ended by itself: {self._log.read_text()[-2000:]}"
         try:
-            return httpx.get(f"{self._url}/health/ready", timeout=2).is_success
+            return httpx.get(f"{self.url}/health/ready", timeout=2).is_success
         except httpx.TransportError:
             return False
 
 
 @contextmanager
-def instance(stack: LiveStack, service: str) -> Iterator[Instance]:
-    """An instance for as long as the block lasts; one that is still there is killed."""
-    one = Instance(stack, service)
+def instance(stack: LiveStack, service: str, **settings: str) -> Iterator[Instance]:
+    """An instance for as long as the block lasts; one that is still there is killed.
+
+    ``settings`` are names and values of its environment besides those of the service.
+    """
+    one = Instance(stack, service, settings)
     try:
         yield one
     finally:
