@@ -1,5 +1,7 @@
-"""The read API: lists, one order with its timeline, and how far behind both may be."""
+"""The read API: lists and search, one order with its timeline, and how far behind they may be."""
 
+import asyncio
+import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
@@ -9,7 +11,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 from fastapi import APIRouter, FastAPI, Query, Request, Response
-from pydantic import BaseModel, Field
+from pydantic import AwareDatetime, BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
 from services.eventkit.envelope import parse_time
@@ -17,10 +19,19 @@ from services.eventkit.http import FieldError, Problem, create_app, problem_resp
 from services.eventkit.positions import Unreachable
 from services.projector import queries
 from services.projector.lag import LagMeter
-from services.projector.queries import Cursor
+from services.projector.queries import Cursor, Filter
+from services.projector.views import OrderView, TimelineEntry
 
 TENANT = "demo"
 LAG_HEADER = "X-Read-Model-Lag"
+_WITHOUT_LAG = ("/health", "/metrics", "/docs", "/openapi.json")  # they tell nothing of orders
+_LOOK_AGAIN = 0.05
+
+After = Annotated[
+    int,
+    Query(ge=0, description="Wait until this version of the order, or a later one, was seen."),
+]
+WaitFor = Annotated[float, Query(ge=0, le=30, description="How long to wait, in seconds.")]
 
 Status = Literal["pending", "confirmed", "cancelled", "needs_attention"]
 
@@ -79,6 +90,13 @@ class OrderWithTimeline(OrderOut):
     timeline: list[EntryOut]
 
 
+class History(BaseModel):
+    """Every event of an order, in the order they happened, with its place on its topic."""
+
+    order_id: UUID
+    events: list[EntryOut]
+
+
 class OrderPage(BaseModel):
     """One page of orders, newest first. ``next`` is the ``before`` of the next page, if any."""
 
@@ -123,7 +141,7 @@ def create_read_api(engine: sa.Engine, meter: LagMeter) -> FastAPI:
         request: Request, call_next: Callable[[Request], Awaitable[Response]]
     ) -> Response:
         response = await call_next(request)
-        if request.url.path.startswith(("/orders", "/lag")):
+        if not request.url.path.startswith(_WITHOUT_LAG):
             response.headers[LAG_HEADER] = await run_in_threadpool(_lag_text, meter)
         return response
 
@@ -137,33 +155,51 @@ def _routes(engine: sa.Engine, meter: LagMeter) -> APIRouter:
     def list_orders(
         status: Status | None = None,
         customer_id: str | None = None,
+        reason: str | None = None,
+        payment_status: str | None = None,
+        currency: str | None = None,
+        since: Annotated[AwareDatetime | None, Query(description="Began then or later.")] = None,
+        until: Annotated[AwareDatetime | None, Query(description="Began before that.")] = None,
+        q: Annotated[
+            str | None,
+            Query(
+                min_length=1,
+                max_length=200,
+                pattern=r"^[^\x00]*\S[^\x00]*$",
+                description="Words, all of which the order has: ids, articles, customer, reasons. "
+                "The beginning of a word is enough.",
+            ),
+        ] = None,
         limit: Annotated[int, Query(ge=1, le=500)] = 50,
         before: Annotated[str | None, Query(description="`next` of the page before.")] = None,
     ) -> OrderPage:
         """The newest orders, newest first."""
+        wanted = Filter(status, customer_id, reason, payment_status, currency, since, until, q)
+        cursor = _cursor(before) if before else None
         with engine.connect() as conn:
-            views = queries.list_orders(
-                conn,
-                TENANT,
-                status=status,
-                customer_id=customer_id,
-                before=_cursor(before) if before else None,
-                limit=limit + 1,
-            )
+            views = queries.list_orders(conn, TENANT, wanted, before=cursor, limit=limit + 1)
         more = len(views) > limit
         page = views[:limit]
         following = _cursor_text(Cursor(page[-1].began_at, page[-1].order_id)) if more else None
         return OrderPage(orders=[OrderOut(**asdict(view)) for view in page], next=following)
 
     @router.get("/orders/{order_id}", responses=problem_responses(404, 422, 503))
-    def get_order(order_id: UUID) -> OrderWithTimeline:
-        """One order with its timeline: every event of it, with topic, partition and offset."""
-        with engine.connect() as conn:
-            view = queries.get_order(conn, TENANT, order_id)
-            timeline = queries.get_timeline(conn, TENANT, order_id)
-        if view is None:
-            raise Problem(404, "not-found", f"The read model has no order {order_id} (yet).")
+    async def get_order(order_id: UUID, after: After = 0, wait: WaitFor = 10) -> OrderWithTimeline:
+        """One order with its timeline: every event of it, with topic, partition and offset.
+
+        Who has just written can read it here: `after` is the `version` that the order service
+        gave. 503 where the read model has not seen it in time.
+        """
+        await _seen(engine, order_id, after, wait)
+        view, timeline = await run_in_threadpool(_found, engine, order_id)
         return OrderWithTimeline(**asdict(view), timeline=[EntryOut(**asdict(e)) for e in timeline])
+
+    @router.get("/orders/{order_id}/events", responses=problem_responses(404, 422, 503))
+    async def get_history(order_id: UUID, after: After = 0, wait: WaitFor = 10) -> History:
+        """The history of one order: its events, with topic, partition and offset."""
+        await _seen(engine, order_id, after, wait)
+        _, timeline = await run_in_threadpool(_found, engine, order_id)
+        return History(order_id=order_id, events=[EntryOut(**asdict(e)) for e in timeline])
 
     @router.get("/lag", responses=problem_responses(503))
     def get_lag() -> LagOut:
@@ -184,6 +220,31 @@ def _routes(engine: sa.Engine, meter: LagMeter) -> APIRouter:
         )
 
     return router
+
+
+async def _seen(engine: sa.Engine, order_id: UUID, after: int, wait: float) -> None:
+    """Waits until the read model has seen the version; raises `Problem` where it has not."""
+    until = time.monotonic() + wait
+    while after and (await run_in_threadpool(_sequence, engine, order_id)) < after:
+        if time.monotonic() > until:
+            detail = f"The read model has not seen version {after} of order {order_id} yet."
+            raise Problem(503, "not-seen-yet", detail, headers={"Retry-After": "1"})
+        await asyncio.sleep(_LOOK_AGAIN)
+
+
+def _sequence(engine: sa.Engine, order_id: UUID) -> int:
+    with engine.connect() as conn:
+        return queries.order_sequence(conn, TENANT, order_id) or 0
+
+
+def _found(engine: sa.Engine, order_id: UUID) -> tuple[OrderView, list[TimelineEntry]]:
+    # The view first, as in a swap: two who lock in different orders block each other.
+    with engine.connect() as conn:
+        view = queries.get_order(conn, TENANT, order_id)
+        timeline = queries.get_timeline(conn, TENANT, order_id)
+    if view is None:
+        raise Problem(404, "not-found", f"The read model has no order {order_id} (yet).")
+    return view, timeline
 
 
 def _lag_text(meter: LagMeter) -> str:

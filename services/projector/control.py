@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 
 from services.eventkit.rebuild.tables import projection_state
-from services.projector import views
+from services.projector import projections
 
 _STATE = projection_state.c
 _IN_FORCE = sa.func.coalesce(_STATE.paused_until > sa.func.now(), sa.false())
@@ -37,16 +37,12 @@ def check(engine: Engine) -> None:
 def _check(row: sa.Row[Any]) -> None:
     if row.in_force:
         raise Paused(f"paused by {row.paused_by} until {row.paused_until:%H:%M:%S}")
-    if row.version < views.VERSION:
-        raise Paused(
-            f"the read model is of version {row.version}, this code of version {views.VERSION}: "
-            "orderctl replay --shadow builds it anew"
-        )
-    if row.version > views.VERSION:
-        raise Paused(
-            f"the read model is of version {row.version} already, this code of version "
-            f"{views.VERSION}: orderctl replay --rollback goes back"
-        )
+    ours = projections.VERSION
+    versions = f"the read model is of version {row.version}, this code of version {ours}"
+    if row.version < ours:
+        raise Paused(f"{versions}: orderctl replay --shadow builds it anew")
+    if row.version > ours:
+        raise Paused(f"{versions}: orderctl replay --rollback goes back")
 
 
 def take(engine: Engine, by: str, lease: timedelta) -> bool:

@@ -8,7 +8,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from services.projector.tables import order_timeline, order_view
+from services.projector.tables import order_search, order_timeline, order_view
 from services.projector.views import OrderView, TimelineEntry
 
 
@@ -20,27 +20,59 @@ class Cursor:
     order_id: UUID
 
 
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which orders are wanted; what is None does not matter.
+
+    ``since`` and ``until`` bound when an order began (``until`` itself is outside). ``words`` must
+    all be among the order's, each as a word or the beginning of one.
+    """
+
+    status: str | None = None
+    customer_id: str | None = None
+    reason: str | None = None
+    payment_status: str | None = None
+    currency: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    words: str | None = None
+
+
 def list_orders(
-    conn: Connection,
-    tenant_id: str,
-    *,
-    status: str | None,
-    customer_id: str | None,
-    before: Cursor | None,
-    limit: int,
+    conn: Connection, tenant_id: str, wanted: Filter, *, before: Cursor | None, limit: int
 ) -> list[OrderView]:
     """The newest orders that match, newest first, at most ``limit``."""
     view = order_view.c
     query = sa.select(order_view).where(view.tenant_id == tenant_id)
-    if status is not None:
-        query = query.where(view.status == status)
-    if customer_id is not None:
-        query = query.where(view.customer_id == customer_id)
+    for name in ("status", "customer_id", "reason", "payment_status", "currency"):
+        if (value := getattr(wanted, name)) is not None:
+            query = query.where(view[name] == value)
+    if wanted.since is not None:
+        query = query.where(view.began_at >= wanted.since)
+    if wanted.until is not None:
+        query = query.where(view.began_at < wanted.until)
+    if wanted.words is not None:
+        query = query.where(view.order_id.in_(_with_words(tenant_id, wanted.words)))
     if before is not None:
         place = sa.tuple_(view.began_at, view.order_id)
         query = query.where(place < sa.tuple_(before.began_at, before.order_id))
     query = query.order_by(view.began_at.desc(), view.order_id.desc()).limit(limit)
     return [OrderView(**row) for row in conn.execute(query).mappings()]
+
+
+def _with_words(tenant_id: str, words: str) -> sa.Select[tuple[UUID]]:
+    quoted = (word.replace("\\", "\\\\").replace("'", "''") for word in words.split())
+    prefixes = " & ".join(f"'{word}':*" for word in quoted)
+    matches = order_search.c.document.bool_op("@@")(
+        sa.func.to_tsquery(sa.text("'simple'::regconfig"), prefixes)
+    )
+    return sa.select(order_search.c.order_id).where(order_search.c.tenant_id == tenant_id, matches)
+
+
+def order_sequence(conn: Connection, tenant_id: str, order_id: UUID) -> int | None:
+    """The newest version of an order that was seen, or None where it is not known at all."""
+    query = sa.select(order_view.c.order_sequence).where(*_of(order_view, tenant_id, order_id))
+    return conn.execute(query).scalar()
 
 
 def get_order(conn: Connection, tenant_id: str, order_id: UUID) -> OrderView | None:

@@ -17,19 +17,24 @@ from services.eventkit.rebuild.copying import copy_rows
 from services.eventkit.rebuild.model import Folded, Rows
 from services.eventkit.records import Poison, RawRecord
 from services.eventkit.schemas import Schemas
-from services.projector import batch, letters, store, views
+from services.projector import batch, letters, projections, store
+from services.projector.projections import PROJECTIONS, Projection
 from services.projector.settings import TOPICS
 from services.projector.stored import offsets_in
-from services.projector.tables import order_timeline, order_view
-from services.projector.views import OrderView, TimelineEntry, project
+from services.projector.tables import order_timeline
+from services.projector.views import TimelineEntry
 
-_TABLES = (order_timeline, order_view)
+# The timeline first: the rest is folded from it. The view last: readers look at it first.
+_TABLES = (order_timeline, *(projection.table for projection in reversed(PROJECTIONS)))
 _UNITED_AT_ONCE = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class OrderModel:
-    """Views and timelines of orders. ``registry_url`` is asked for versions that are not ours."""
+    """Timelines of orders and all projections of them.
+
+    ``registry_url`` is asked for the versions of schemas that are not ours.
+    """
 
     registry_url: str
     topics: Sequence[str] = TOPICS
@@ -38,11 +43,11 @@ class OrderModel:
     @property
     def version(self) -> int:
         """Of the projection as this code has it."""
-        return views.VERSION
+        return projections.VERSION
 
     @property
     def tables(self) -> Sequence[sa.Table]:
-        """The timeline first: views are folded from it."""
+        """The timeline, and one a projection."""
         return _TABLES
 
     def positions(self, conn: Connection) -> Mapping[Place, int]:
@@ -51,36 +56,41 @@ class OrderModel:
         return {place: offset for place, offset in stored.items() if place[0] in self.topics}
 
     def fold(self, records: Sequence[RawRecord]) -> Folded:
-        """Timeline rows, and views as far as these records tell them."""
+        """Timeline rows, and the rows of projections as far as these records tell them."""
         entries: list[TimelineEntry] = []
-        folded: dict[UUID, OrderView] = {}
+        folded: dict[str, dict[UUID, Any]] = {p.table.name: {} for p in PROJECTIONS}
 
         def take(entry: TimelineEntry) -> None:
-            folded[entry.order_id] = project(folded.get(entry.order_id), entry)
+            key = entry.order_id
+            after = [p.project(folded[p.table.name].get(key), entry) for p in PROJECTIONS]
+            for projection, row in zip(PROJECTIONS, after, strict=True):
+                folded[projection.table.name][key] = row
             entries.append(entry)
 
         poisons = self._read(records, take)
-        rows: dict[str, Rows] = {
-            order_timeline.name: entries,
-            order_view.name: list(folded.values()),
-        }
+        rows: dict[str, Rows] = {name: list(by_key.values()) for name, by_key in folded.items()}
+        rows[order_timeline.name] = entries
         return Folded(rows, [letters.row(poison) for poison in poisons])
 
     def unite(self, conn: Connection, table: sa.Table) -> None:
-        """Of repeats the first stays; a view in parts is folded again from its timeline."""
+        """Of repeats the first stays; a row in parts is folded again from its timeline."""
         if table is order_timeline:
             conn.execute(_REPEATS)
-        else:
-            keys = iter(conn.execute(_IN_PARTS).scalars().all())
-            while some := list(islice(keys, _UNITED_AT_ONCE)):
-                _fold_again(conn, some)
+            return
+        (projection,) = (one for one in PROJECTIONS if one.table is table)
+        key = table.c.order_id
+        in_parts = sa.select(key).group_by(key).having(sa.func.count() > 1)
+        keys = iter(conn.execute(in_parts).scalars().all())
+        while some := list(islice(keys, _UNITED_AT_ONCE)):
+            _fold_again(conn, projection, some)
 
     def apply(self, conn: Connection, records: Sequence[RawRecord]) -> None:
         """The live agent's way, without its offsets."""
         entries: list[TimelineEntry] = []
 
         def take(entry: TimelineEntry) -> None:
-            project(None, entry)
+            for projection in PROJECTIONS:
+                projection.project(None, entry)
             entries.append(entry)
 
         poisons = self._read(records, take)
@@ -123,16 +133,13 @@ DELETE FROM order_timeline t USING (
         (PARTITION BY order_id, message_id ORDER BY topic, partition, "offset") AS nth
     FROM order_timeline) repeats
 WHERE t.ctid = repeats.place AND repeats.nth > 1""")
-_IN_PARTS = (
-    sa.select(order_view.c.order_id).group_by(order_view.c.order_id).having(sa.func.count() > 1)
-)
 
 
-def _fold_again(conn: Connection, order_ids: list[UUID]) -> None:
+def _fold_again(conn: Connection, projection: Projection, order_ids: list[UUID]) -> None:
     wanted = sa.any_(sa.bindparam("ids", order_ids, ARRAY(sa.Uuid)))
-    folded: dict[UUID, OrderView] = {}
+    folded: dict[UUID, Any] = {}
     for row in conn.execute(sa.select(order_timeline).where(_ENTRY.order_id == wanted)).mappings():
         entry = TimelineEntry(**row)
-        folded[entry.order_id] = project(folded.get(entry.order_id), entry)
-    conn.execute(sa.delete(order_view).where(order_view.c.order_id == wanted))
-    copy_rows(conn, order_view, list(folded.values()))
+        folded[entry.order_id] = projection.project(folded.get(entry.order_id), entry)
+    conn.execute(sa.delete(projection.table).where(projection.table.c.order_id == wanted))
+    copy_rows(conn, projection.table, list(folded.values()))

@@ -1,6 +1,6 @@
 """All SQL that writes the read model: one transaction a batch, one statement a table."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 from uuid import UUID
@@ -13,6 +13,7 @@ from services.eventkit import db
 from services.eventkit import tables as kit
 from services.eventkit.records import Poison
 from services.projector import control, letters
+from services.projector.projections import OTHERS, VIEW, Projection
 from services.projector.tables import order_timeline, order_view, projection_offsets
 from services.projector.views import OrderView, TimelineEntry, begin, is_repeat_or_older, project
 
@@ -20,7 +21,6 @@ APPLIED, OLDER, REPEAT = "applied", "older", "duplicate"
 
 Positions = Mapping[tuple[str, int], int]
 
-_VIEW = [field.name for field in fields(OrderView)]
 _ENTRY = [field.name for field in fields(TimelineEntry)]
 _NOT_NULL = [column.name for column in order_view.columns if not column.nullable]
 
@@ -47,14 +47,31 @@ def write(conn: Connection, batch: Batch) -> list[str]:
 
 
 def take_in(conn: Connection, entries: Sequence[TimelineEntry]) -> list[str]:
-    """Projects entries into the views; returns the outcome of each."""
-    stored, lost = _load(conn, entries)
-    views = stored | _refold(conn, {key: stored[key] for key in lost})
+    """Projects entries into every table; returns the outcome of each."""
+    stored, made = _lock(conn, entries)
+    past = _timeline_of(conn, made)
     new = _add_timeline(conn, entries)
+    views = _folded(VIEW, stored, past)
     outcomes = _project(views, entries, new)
-    changed = [key for key in sorted(views) if views[key] != stored[key]]
-    db.upsert_rows(conn, order_view, [_row(views[key], _VIEW) for key in changed])
+    _save(conn, VIEW, stored, views)
+    for projection in OTHERS:
+        _project_also(conn, projection, entries, made, past)
     return outcomes
+
+
+def _project_also(
+    conn: Connection,
+    projection: Projection,
+    entries: Sequence[TimelineEntry],
+    made: Collection[UUID],
+    past: Sequence[TimelineEntry],
+) -> None:
+    """What is not there though its view was is folded from the whole timeline."""
+    keys = {entry.order_id for entry in entries}
+    stored = _load(conn, projection, keys)
+    earlier = [*past, *_timeline_of(conn, keys - stored.keys() - set(made))]
+    rows = _folded(projection, stored, [e for e in earlier if e.order_id not in stored])
+    _save(conn, projection, stored, _folded(projection, rows, entries))
 
 
 def put_aside(conn: Connection, poisons: Sequence[Poison]) -> None:
@@ -78,10 +95,10 @@ def _project(
     return outcomes
 
 
-def _load(
+def _lock(
     conn: Connection, entries: Sequence[TimelineEntry]
 ) -> tuple[dict[UUID, OrderView], set[UUID]]:
-    """Locks and reads the row of every key; returns as well the keys that had none.
+    """Locks and reads the view of every key; returns as well the keys that had none.
 
     Those get an empty row first, since a row that does not exist cannot be locked.
     """
@@ -96,13 +113,36 @@ def _load(
     return views | {key: first[key] for key in made}, made
 
 
-def _refold(conn: Connection, views: dict[UUID, OrderView]) -> dict[UUID, OrderView]:
-    """Folds views that were lost while their timeline was not; new ones stay as they are."""
-    query = sa.select(order_timeline).where(order_timeline.c.order_id == _any(views))
-    for row in conn.execute(query).mappings():
-        entry = TimelineEntry(**row)
-        views[entry.order_id] = project(views[entry.order_id], entry)
-    return views
+def _load(conn: Connection, projection: Projection, keys: Collection[UUID]) -> dict[UUID, Any]:
+    columns = [projection.table.c[name] for name in projection.columns]
+    query = sa.select(*columns).where(projection.table.c.order_id == _any(keys))
+    rows = conn.execute(query).mappings()
+    return {row["order_id"]: projection.row(**row) for row in rows}
+
+
+def _timeline_of(conn: Connection, keys: Collection[UUID]) -> list[TimelineEntry]:
+    """What is known already of orders whose row is not there: all of it, for new ones nothing."""
+    if not keys:
+        return []
+    query = sa.select(order_timeline).where(order_timeline.c.order_id == _any(keys))
+    return [TimelineEntry(**row) for row in conn.execute(query).mappings()]
+
+
+def _folded(
+    projection: Projection, rows: Mapping[UUID, Any], entries: Iterable[TimelineEntry]
+) -> dict[UUID, Any]:
+    after = dict(rows)
+    for entry in entries:
+        after[entry.order_id] = projection.project(after.get(entry.order_id), entry)
+    return after
+
+
+def _save(
+    conn: Connection, projection: Projection, before: Mapping[UUID, Any], after: Mapping[UUID, Any]
+) -> None:
+    changed = [key for key in sorted(after) if after[key] != before.get(key)]
+    rows = [_row(after[key], projection.columns) for key in changed]
+    db.upsert_rows(conn, projection.table, rows)
 
 
 def _add_timeline(conn: Connection, entries: Sequence[TimelineEntry]) -> set[UUID]:
@@ -128,7 +168,7 @@ def _advance(conn: Connection, positions: Positions) -> None:
     )
 
 
-def _row(record: OrderView | TimelineEntry, columns: Sequence[str]) -> dict[str, Any]:
+def _row(record: Any, columns: Sequence[str]) -> dict[str, Any]:
     return {name: getattr(record, name) for name in columns}
 
 

@@ -1,12 +1,13 @@
 """The tables of the read model; the SQL that makes them is in `migrations`.
 
-The columns of the first two are the fields of `views.OrderView` and `views.TimelineEntry`. Rows
+The columns of the first three are the fields of `views.OrderView`, `search.OrderSearch` and
+`views.TimelineEntry`. Rows
 depend on events alone, never on a clock, so a replay gives them back as they were. No statement
 names a schema: another generation is the same tables under another one (`search_path`).
 """
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
 
 metadata = sa.MetaData()
 _Time = sa.DateTime(timezone=True)
@@ -41,6 +42,15 @@ order_view = sa.Table(
     sa.Column("message_status", sa.Text),
     sa.Column("message_reason", sa.Text),
     sa.Column("message_sequence", sa.BigInteger, nullable=False),
+)
+
+order_search = sa.Table(
+    "order_search",
+    metadata,
+    sa.Column("order_id", sa.Uuid, primary_key=True),
+    sa.Column("tenant_id", sa.Text, nullable=False),
+    sa.Column("words", sa.Text, nullable=False),
+    sa.Column("document", TSVECTOR, sa.Computed("to_tsvector('simple'::regconfig, words)")),
 )
 
 order_timeline = sa.Table(

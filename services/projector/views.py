@@ -17,8 +17,6 @@ from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
-VERSION = 1  # of the projection: raised whenever the same events would give other rows
-
 PENDING = "pending"
 SECRETS = frozenset({"payment_token"})
 

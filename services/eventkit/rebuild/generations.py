@@ -188,7 +188,7 @@ def swap(
     if kept is not None and kept.number != new.number:
         drop(conn, kept)
     conn.execute(sa.text("SET LOCAL search_path TO public"))
-    names = ", ".join(f"public.{table.name}" for table in model.tables)
+    names = ", ".join(f"public.{table.name}" for table in reversed(model.tables))
     conn.execute(sa.text(f"LOCK TABLE {names} IN ACCESS EXCLUSIVE MODE"))
     set_status(conn, old, KEPT)
     outgoing = Generation(old.number, old.version, KEPT, old.begun_at, old.swapped_at)

@@ -121,11 +121,12 @@ class Rig:
         with self.engine.begin() as conn:
             return conn.execute(sa.text(statement), values).rowcount
 
-    def everything(self) -> tuple[list[Row], list[Row]]:
+    def everything(self) -> tuple[list[Row], list[Row], list[Row]]:
         """Every row of the read model, in a fixed order."""
         views = self.rows("SELECT v::text FROM order_view v ORDER BY order_id")
         entries = self.rows("SELECT e::text FROM order_timeline e ORDER BY order_id, message_id")
-        return views, entries
+        found = self.rows("SELECT s::text FROM order_search s ORDER BY order_id")
+        return views, entries, found
 
     def _ready(self) -> bool:
         assert self.agent
@@ -146,7 +147,7 @@ def wait_for(condition: Callable[[], bool], seconds: float, what: str) -> None:
 
 
 @contextmanager
-def rig(stack: LiveStack, log: Path) -> Iterator[Rig]:
+def rig(stack: LiveStack, log: Path, partitions: int = PARTITIONS) -> Iterator[Rig]:
     """A rig with empty topics and tables; all of it is gone at the end."""
     name = f"rig_{uuid4().hex[:8]}"
     with stack.admin() as admin_db:
@@ -156,8 +157,8 @@ def rig(stack: LiveStack, log: Path) -> Iterator[Rig]:
     bootstrap = stack.env["SAGA_KAFKA_BOOTSTRAP"]
     admin = admin_client(bootstrap)
     topics = [f"{name}.{topic}" for topic in TOPICS]
-    _create(admin, topics)
-    port = _free_port()
+    _create(admin, topics, partitions)
+    port = free_port()
     environment = {
         **os.environ,
         "SAGA_DATABASE_URL": url,
@@ -181,12 +182,13 @@ def rig(stack: LiveStack, log: Path) -> Iterator[Rig]:
             admin_db.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
-def _create(admin: AdminClient, topics: Sequence[str]) -> None:
-    for made in admin.create_topics([NewTopic(name, PARTITIONS, 1) for name in topics]).values():
+def _create(admin: AdminClient, topics: Sequence[str], partitions: int) -> None:
+    for made in admin.create_topics([NewTopic(name, partitions, 1) for name in topics]).values():
         made.result(10)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nobody listens on now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

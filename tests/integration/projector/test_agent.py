@@ -133,7 +133,7 @@ def _shut(admin: psycopg.Connection, database: str) -> None:
 )
 def test_c56_counts_lost_at_kill_9(rig: Rig, count: int, kills: int) -> None:
     """Kills while orders arrive; then the figures, and a rebuild from offset 0."""
-    rig.change("TRUNCATE order_view, order_timeline, dead_letters")
+    rig.change("TRUNCATE order_view, order_search, order_timeline, dead_letters")
     names = sorted(STORIES)
     orders = {uuid4(): names[number % len(names)] for number in range(count)}
     events: list[Told] = [
@@ -159,7 +159,7 @@ def test_c56_counts_lost_at_kill_9(rig: Rig, count: int, kills: int) -> None:
     ) == [(len(events),)]
 
     before = [_chosen(rows, orders) for rows in rig.everything()]
-    rig.change("TRUNCATE order_view, order_timeline")
+    rig.change("TRUNCATE order_view, order_search, order_timeline")
     replayer = rig.replayer()
     replayer.run(replayer.plan(rig.topics, FromBeginning()), lambda _: None)
     assert [_chosen(rows, orders) for rows in rig.everything()] == before
@@ -186,7 +186,7 @@ def test_c58_recovery_ends_whatever_was_left(rig: Rig, tmp_path: Path) -> None:
     recovered = rig.everything()
     assert len(recovered[0]) >= 100
 
-    rig.change("TRUNCATE order_view, order_timeline")
+    rig.change("TRUNCATE order_view, order_search, order_timeline")
     replayer = rig.replayer()
     replayer.run(replayer.plan(rig.topics, FromBeginning()), lambda _: None)
     assert rig.everything() == recovered

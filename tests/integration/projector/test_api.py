@@ -65,6 +65,59 @@ def test_filters(client: TestClient, orders: dict[UUID, str]) -> None:
     assert list(pages(client, customer_id="nobody")) == [[]]
 
 
+def test_more_filters(client: TestClient, orders: dict[UUID, str]) -> None:
+    def listed(**filters: str) -> list[str]:
+        return sorted(chain(*pages(client, limit=3, **filters)))
+
+    def told(*names: str) -> list[str]:
+        return sorted(str(order_id) for order_id, name in orders.items() if name in names)
+
+    assert listed(reason="payment_declined") == told("declined")
+    assert listed(payment_status="captured") == told("confirmed")
+    assert listed(currency="EUR", status="cancelled") == told(*set(STORIES) - {"confirmed"})
+    began = client.get("/orders", params={"limit": 1}).json()["orders"][0]["began_at"]
+    assert len(listed(since=began)) + len(listed(until=began)) == len(orders)
+    assert listed(since=began) != [] and listed(since=began, until=began) == []
+
+
+def test_search_finds_orders_by_their_words(client: TestClient, orders: dict[UUID, str]) -> None:
+    def found(words: str, **filters: str) -> list[str]:
+        return sorted(chain(*pages(client, limit=3, q=words, **filters)))
+
+    every = sorted(str(order_id) for order_id in orders)
+    assert found("cup") == found("CU c-1") == every
+    assert found(every[0]) == [every[0]]
+    out_of_stock = sorted(str(o) for o, name in orders.items() if name == "out_of_stock")
+    assert found("unknown_contact") == found("c-1 out_of") == out_of_stock
+    assert found("cup", status="confirmed", customer_id="c-1") == sorted(
+        str(order_id) for order_id, name in orders.items() if name == "confirmed"
+    )
+    for nothing in ("teapot", "cup teapot", "'", "\\", "& | !", "cup:*", "'x' & 'y"):
+        assert len(found(nothing)) in (0, len(every))
+
+
+def test_the_history_of_an_order_has_offsets(client: TestClient, orders: dict[UUID, str]) -> None:
+    order_id = next(order_id for order_id, name in orders.items() if name == "declined")
+    answer = client.get(f"/orders/{order_id}/events").json()
+    assert answer["events"] == client.get(f"/orders/{order_id}").json()["timeline"]
+    assert [event["event_type"] for event in answer["events"]] == [step[0] for step in DECLINED]
+    assert len({(e["topic"], e["partition"], e["offset"]) for e in answer["events"]}) == len(
+        DECLINED
+    )
+
+
+def test_a_write_is_waited_for(rig: Rig, client: TestClient) -> None:
+    order_id = uuid4()
+    behind = client.get(f"/orders/{order_id}", params={"after": 1, "wait": 0.2})
+    assert (behind.status_code, behind.headers["retry-after"]) == (503, "1")
+    assert behind.json()["type"] == "/problems/not-seen-yet"
+    rig.produce(story(CONFIRMED, order_id))
+    seen = client.get(f"/orders/{order_id}", params={"after": 2, "wait": 30})
+    assert (seen.status_code, seen.json()["order_sequence"]) == (200, 2)
+    later = client.get(f"/orders/{order_id}/events", params={"after": 3, "wait": 0})
+    assert later.status_code == 503
+
+
 def test_one_order_with_its_timeline(client: TestClient, orders: dict[UUID, str]) -> None:
     order_id = next(order_id for order_id, name in orders.items() if name == "declined")
     answer = client.get(f"/orders/{order_id}").json()
@@ -81,6 +134,11 @@ def test_one_order_with_its_timeline(client: TestClient, orders: dict[UUID, str]
         ("/orders?limit=0", 422, "query.limit"),
         ("/orders?status=lost", 422, "query.status"),
         ("/orders?before=rubbish", 422, "before"),
+        ("/orders?q=%20", 422, "query.q"),
+        ("/orders?since=2026-01-01T00:00:00", 422, "query.since"),
+        (f"/orders/{uuid4()}/events", 404, None),
+        (f"/orders/{uuid4()}?after=1&wait=0", 503, None),
+        ("/nowhere", 404, None),
     ],
 )
 def test_errors_are_problem_details(
@@ -90,7 +148,8 @@ def test_errors_are_problem_details(
     assert answer.status_code == status
     assert answer.headers["content-type"] == "application/problem+json"
     assert LAG_HEADER in answer.headers
-    assert [error["field"] for error in answer.json()["errors"]] == ([field] if field else [])
+    errors = answer.json().get("errors", [])
+    assert [error["field"] for error in errors] == ([field] if field else [])
 
 
 def test_lag_is_zero_when_all_is_read(client: TestClient) -> None:

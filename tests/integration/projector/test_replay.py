@@ -59,10 +59,18 @@ def test_lost_views_come_back_row_for_row(filled: Rig) -> None:
     assert seen[-1].done == seen[-1].total == plan.records
 
 
+def test_lost_search_rows_come_back_with_the_next_event(filled: Rig) -> None:
+    before = filled.everything()
+    lose(filled, "order_search")
+    replayer = filled.replayer()
+    replayer.run(replayer.plan([orders(filled)], FromBeginning()), lambda _: None)
+    assert filled.everything() == before
+
+
 def test_lost_orders_come_back_row_for_row(filled: Rig) -> None:
     """One topic is named; for the orders that are lost as a whole the others are read as well."""
     before = filled.everything()
-    lose(filled, "order_view", "order_timeline")
+    lose(filled, "order_view", "order_search", "order_timeline")
     replayer = filled.replayer()
     plan = replayer.plan([orders(filled)], FromBeginning())
     assert plan.lost_orders == 20
