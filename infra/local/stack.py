@@ -105,10 +105,11 @@ class Stack:
             "SAGA_AUDITOR_URL": self.database_url("auditor", ""),
             # The recovery of a lost replication slot drops what is left of it.
             "SAGA_RELAY_URL": self.database_url("debezium", ""),
-            # A replay stops and starts the projector by its control tables.
-            "SAGA_PROJECTOR_DATABASE_URL": self.database_url(
-                role("projector"), database("projector")
-            ),
+            # A replay stops and starts the projector, and swaps tables of what it rebuilds.
+            **{
+                f"SAGA_{name.upper()}_DATABASE_URL": self.database_url(role(name), database(name))
+                for name in ("projector", "analytics")
+            },
         }
 
 

@@ -22,7 +22,9 @@ from infra.registry import provision
 PATIENCE_SECONDS = 300
 STARTS_BEFORE_GIVING_UP = 4
 FAKES = ("payment-provider", "mail-sink")
-PROJECTOR = ("projector-agent", "projector-api")
+AGENT = "projector-agent"
+REBUILD = "orderctl replay --shadow"
+"""What the agent asks for where its read model is of an older version."""
 Say = Callable[[str, str], None]
 
 
@@ -59,8 +61,9 @@ class Starter:
 
     def _services(self) -> list[Part]:
         needs = self._through("migrations", "topics", "schemas")
-        names = (*EMITTERS, *PROJECTOR)
-        return [Part(name, partial(self._process, name), needs) for name in names]
+        names = (*EMITTERS, "projector-api")
+        parts = [Part(name, partial(self._process, name), needs) for name in names]
+        return [*parts, Part(AGENT, self._agent, needs)]
 
     def _through(self, *needs: str) -> tuple[str, ...]:
         """What a part needs, and what its connections go through."""
@@ -70,6 +73,17 @@ class Starter:
         self._supervisor.start(name)
         self._wait(name, self._checks[name])
         return "ready"
+
+    def _agent(self) -> str:
+        check = self._checks[AGENT]
+
+        def ready_or_asking() -> str:
+            why = check()
+            return "" if REBUILD in why else why
+
+        self._supervisor.start(AGENT)
+        self._wait(AGENT, ready_or_asking)
+        return f"waits: the read model is of another version; {REBUILD}" if check() else "ready"
 
     def _wait(self, name: str, check: Check) -> None:
         starts: set[int] = set()

@@ -79,6 +79,27 @@ def read(
     return Decision(ignored("nothing_new")) if after == row else Decision(APPLIED, after)
 
 
+def merged(first: OrderFigures, second: OrderFigures) -> OrderFigures:
+    """One row of two that were read from different events, those of ``first`` before."""
+    changes: dict[str, Any] = {}
+    for sequence, names in _STATE.items():
+        if getattr(second, sequence) > getattr(first, sequence):
+            changes |= {name: getattr(second, name) for name in (sequence, *names)}
+    changes |= {name: getattr(second, name) for name in _FACTS if _empty(first, name)}
+    changes["ended_at"] = min(filter(None, (first.ended_at, second.ended_at)), default=None)
+    changes["mails"] = tuple(sorted({*first.mails, *second.mails}))
+    return replace(first, **changes)
+
+
+_STATE = {
+    ORDER: ("status", "reason"),
+    RESERVATION: ("reservation",),
+    PAYMENT: ("payment",),
+    MESSAGE: (),
+}
+_FACTS = ("customer_id", "currency", "total", "placed_at", "captured", "refunded")
+
+
 def _empty(row: OrderFigures, name: str) -> bool:
     return getattr(row, name) is None
 

@@ -12,8 +12,10 @@ from services.analytics.domain import OrderFigures
 from services.analytics.tables import order_figures
 from services.eventkit import db
 from services.eventkit.decision import Event
+from services.eventkit.rebuild.tables import projection_state
 
 ROW = order_figures.c
+_SHARE = sa.select(projection_state.c.generation).with_for_update(read=True)
 FIELDS = [field.name for field in fields(OrderFigures)]
 
 
@@ -21,10 +23,11 @@ class AnalyticsStore:
     """Loads and saves order rows, set by set."""
 
     def load(self, conn: Connection, keys: Sequence[str]) -> dict[str, OrderFigures]:
-        """The rows of these orders; one never heard of is left out."""
+        """The rows of these orders; one never heard of is left out. Holds off a rebuild's swap."""
+        conn.execute(_SHARE)
         wanted = ROW.key == sa.any_(sa.bindparam("keys", list(keys), ARRAY(sa.Text)))
         found = conn.execute(sa.select(order_figures).where(wanted)).mappings()
-        return {row["key"]: _figures(row) for row in found}
+        return {row["key"]: figures_of(row) for row in found}
 
     def related(
         self,
@@ -58,7 +61,7 @@ def order(conn: Connection, tenant_id: str, order_id: str) -> OrderFigures | Non
     """One order's row, or None."""
     query = sa.select(order_figures).where(ROW.tenant_id == tenant_id, ROW.key == order_id)
     row = conn.execute(query).mappings().one_or_none()
-    return None if row is None else _figures(row)
+    return None if row is None else figures_of(row)
 
 
 def orders_by_status(conn: Connection, tenant_id: str) -> dict[str, int]:
@@ -91,7 +94,8 @@ def mails_sent(conn: Connection, tenant_id: str) -> int:
     return int(conn.execute(sa.select(total).where(ROW.tenant_id == tenant_id)).scalar_one())
 
 
-def _figures(row: RowMapping) -> OrderFigures:
+def figures_of(row: RowMapping) -> OrderFigures:
+    """The figures of a row."""
     values = {name: row[name] for name in FIELDS}
     return OrderFigures(**values | {"mails": tuple(values["mails"])})
 

@@ -131,6 +131,21 @@ GRANT SELECT ON outbox TO {relay_role};
 """
 
 
+def projection_state_v1() -> str:
+    """The row that whoever writes a read model share-locks."""
+    return """
+CREATE TABLE projection_state (
+    only_row     boolean PRIMARY KEY CHECK (only_row),
+    version      integer NOT NULL,
+    generation   integer NOT NULL,
+    paused_by    text,
+    paused_until timestamptz,
+    CHECK ((paused_by IS NULL) = (paused_until IS NULL))
+);
+INSERT INTO projection_state (only_row, version, generation) VALUES (true, 1, 1);
+"""
+
+
 def generations_v1() -> str:
     """The account of a read model's generations; ``projection_state`` must be there."""
     return """

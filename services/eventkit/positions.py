@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from concurrent.futures import Future
 from typing import Any
 
-from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 Place = tuple[str, int]
@@ -55,6 +55,14 @@ def log_offsets(
     return {
         (place.topic, place.partition): ask(answer.result).offset for place, answer in asked.items()
     }
+
+
+def committed_offsets(admin: AdminClient, group: str) -> dict[Place, int]:
+    """The next offsets that a consumer group has committed; raises `Unreachable`."""
+    wanted = [ConsumerGroupTopicPartitions(group)]
+    (answer,) = admin.list_consumer_group_offsets(wanted, request_timeout=TIMEOUT).values()
+    parts = ask(answer.result).topic_partitions
+    return {(part.topic, part.partition): part.offset for part in parts if part.offset >= 0}
 
 
 def ask(question: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from typing import TypeVar
 
 from rich.progress import (
@@ -17,10 +18,11 @@ from rich.table import Table
 from rich.text import Text
 from sqlalchemy.exc import SQLAlchemyError
 
+from services.analytics.rebuild import FiguresModel
 from services.eventkit.positions import Unreachable
 from services.eventkit.rebuild import rebuilder as library
 from services.eventkit.rebuild.generations import Generation
-from services.eventkit.rebuild.model import RebuildFailed, RebuildRefused
+from services.eventkit.rebuild.model import ReadModel, RebuildFailed, RebuildRefused
 from services.orderctl.console import err, out, print_json
 from services.orderctl.errors import CliError
 from services.orderctl.settings import Settings, missing
@@ -29,9 +31,18 @@ from services.projector.rebuild import OrderModel
 T = TypeVar("T")
 
 
-def rebuild(settings: Settings, processes: int, swap: bool, accept: bool, json: bool) -> None:
+class Model(StrEnum):
+    """What can be rebuilt."""
+
+    PROJECTOR = "projector"
+    ANALYTICS = "analytics"
+
+
+def rebuild(
+    settings: Settings, model: Model, processes: int, swap: bool, accept: bool, json: bool
+) -> None:
     """Builds a generation and swaps it in; CliError where differences block the swap."""
-    with _rebuilder(settings, processes) as rebuilder:
+    with _rebuilder(settings, model, processes) as rebuilder:
         report = _explained(lambda: rebuilder.rebuild(swap=swap, accept=accept))
     if json:
         print_json(_as_json(report))
@@ -45,9 +56,9 @@ def rebuild(settings: Settings, processes: int, swap: bool, accept: bool, json: 
         )
 
 
-def rollback(settings: Settings, json: bool) -> None:
+def rollback(settings: Settings, model: Model, json: bool) -> None:
     """Goes back to the generation that was kept."""
-    with _rebuilder(settings) as rebuilder:
+    with _rebuilder(settings, model) as rebuilder:
         report = _explained(rebuilder.rollback)
     if json:
         print_json(_as_json(report))
@@ -55,9 +66,9 @@ def rollback(settings: Settings, json: bool) -> None:
         _print(report)
 
 
-def drop(settings: Settings, json: bool) -> None:
+def drop(settings: Settings, model: Model, json: bool) -> None:
     """Removes what is not current."""
-    with _rebuilder(settings) as rebuilder:
+    with _rebuilder(settings, model) as rebuilder:
         gone = _explained(rebuilder.drop)
     if json:
         print_json([generation.number for generation in gone])
@@ -65,10 +76,24 @@ def drop(settings: Settings, json: bool) -> None:
         out.print(f"[bold]{len(gone)}[/] generations removed")
 
 
+def _known(settings: Settings, model: Model) -> tuple[ReadModel, str]:
+    """The read model, and the address of its database for the account that owns it."""
+    if model is Model.PROJECTOR:
+        known: tuple[ReadModel, str] = (
+            OrderModel(settings.registry_url),
+            settings.projector_database_url,
+        )
+    else:
+        figures = FiguresModel(settings.registry_url, settings.kafka_bootstrap)
+        known = figures, settings.analytics_database_url
+    if not known[1]:
+        raise missing(f"SAGA_{model.upper()}_DATABASE_URL")
+    return known
+
+
 @contextmanager
-def _rebuilder(settings: Settings, processes: int = 0) -> Iterator[library.Rebuilder]:
-    if not settings.projector_database_url:
-        raise missing("SAGA_PROJECTOR_DATABASE_URL")
+def _rebuilder(settings: Settings, model: Model, processes: int = 0) -> Iterator[library.Rebuilder]:
+    known, url = _known(settings, model)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate())
     with Progress(*columns, TimeRemainingColumn(), console=err, transient=True) as bar:
         task = bar.add_task("looking", total=None)
@@ -79,8 +104,8 @@ def _rebuilder(settings: Settings, processes: int = 0) -> Iterator[library.Rebui
             bar.update(task, completed=now.done)
 
         yield library.Rebuilder(
-            OrderModel(settings.registry_url),
-            settings.projector_database_url,
+            known,
+            url,
             settings.kafka_bootstrap,
             processes=processes,
             progress=progress,

@@ -30,6 +30,7 @@ class Settings(BaseSettings):
     registry_url: str
     auditor_url: str
     relay_url: str = ""  # the relay's account: only the recovery of its slot needs it
+    analytics_database_url: str = ""  # only a rebuild writes, and only to the figures
     projector_database_url: str = ""  # only a replay writes, and only to the projector's tables
 
     def database_url(self, service: str) -> str:

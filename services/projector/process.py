@@ -97,8 +97,9 @@ class _Process:
                 await asyncio.to_thread(self._check)
                 return
             except _NOT_NOW as error:
-                self._vitals.waiting = trouble.short(error)
-                _LOG.info("waiting", what=self._vitals.waiting)
+                if (what := trouble.short(error)) != self._vitals.waiting:
+                    _LOG.info("waiting", what=what)
+                self._vitals.waiting = what
                 await asyncio.sleep(_LOOK_EVERY)
 
     def _check(self) -> None:

@@ -99,7 +99,8 @@ def without_the_refused(
         if not db.is_bad_data(error):
             raise
         if len(records) == 1:
-            _put_aside(conn, [model.refused(records[0], error)])
+            letter = model.refused(records[0], error)
+            _put_aside(conn, [letter] if letter else [])
             return
         middle = len(records) // 2
         for some in (records[:middle], records[middle:]):

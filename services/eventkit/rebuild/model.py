@@ -34,7 +34,8 @@ class ReadModel(Protocol):
     """A read model. It travels to other processes, so it must be picklable.
 
     ``tables`` are those of a generation. Each has a primary key; where a table is united from
-    another one, it comes behind it. ``version`` is raised whenever the same events would give
+    another one, it comes behind it. A transaction that reads several reads the last one first: a
+    swap locks them in that order. ``version`` is raised whenever the same events would give
     other rows.
     """
 
@@ -77,6 +78,6 @@ class ReadModel(Protocol):
         """Takes records in as the live model does, into tables that have rows already."""
         ...
 
-    def refused(self, record: RawRecord, error: Exception) -> Mapping[str, Any]:
-        """The row for ``dead_letters`` of a record whose rows the database does not take."""
+    def refused(self, record: RawRecord, error: Exception) -> Mapping[str, Any] | None:
+        """The row for ``dead_letters``, if any, of a record that the database does not take."""
         ...

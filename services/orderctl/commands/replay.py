@@ -32,6 +32,10 @@ Rollback = Annotated[bool, typer.Option("--rollback", help="Go back to the gener
 Drop = Annotated[bool, typer.Option("--drop", help="Remove all generations but the current one.")]
 Processes = Annotated[int, typer.Option(help="How many processes read; 0: one a core.", min=0)]
 
+Model = Annotated[
+    generations.Model, typer.Option(help="What --shadow, --rollback and --drop are about.")
+]
+
 
 def replay(
     topic: Topics = None,
@@ -43,6 +47,7 @@ def replay(
     no_swap: NoSwap = False,
     rollback: Rollback = False,
     drop: Drop = False,
+    model: Model = generations.Model.PROJECTOR,
     processes: Processes = 0,
     json: AsJson = False,
 ) -> None:
@@ -63,6 +68,8 @@ def replay(
       orderctl replay -t order.events -t payment.events --from-offset 100 --dry-run
 
       orderctl replay --shadow
+
+      orderctl replay --shadow --model analytics
     """
     settings = load_settings()
     if [bool(topic), shadow, rollback, drop].count(True) != 1:
@@ -70,11 +77,11 @@ def replay(
     if topic:
         _in_place(settings, topic, _start(from_offset, from_beginning), dry_run, json)
     elif shadow:
-        generations.rebuild(settings, processes, not no_swap, accept_differences, json)
+        generations.rebuild(settings, model, processes, not no_swap, accept_differences, json)
     elif rollback:
-        generations.rollback(settings, json)
+        generations.rollback(settings, model, json)
     else:
-        generations.drop(settings, json)
+        generations.drop(settings, model, json)
 
 
 def _in_place(

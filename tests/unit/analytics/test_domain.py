@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from services.analytics.domain import READERS, OrderFigures, read
+from services.analytics.domain import READERS, OrderFigures, merged, read
 from services.analytics.handlers import HANDLERS
 
 T0 = datetime(2026, 1, 31, 9, 15, tzinfo=UTC)
@@ -54,6 +54,14 @@ def test_every_order_of_arrival_gives_the_same_row(saga: list[Step]) -> None:
     expected = after(saga)
     for arrival in permutations(saga):
         assert after(arrival) == expected
+
+
+@pytest.mark.parametrize("saga", [CONFIRMED, REFUNDED_AT_LAST, RELEASED])
+def test_rows_read_in_parts_are_merged_into_the_whole_row(saga: list[Step]) -> None:
+    expected = after(saga)
+    for arrival in list(permutations(saga))[::7]:
+        for middle in range(1, len(arrival)):
+            assert merged(after(arrival[:middle]), after(arrival[middle:])) == expected
 
 
 @pytest.mark.parametrize("saga", [CONFIRMED, REFUNDED_AT_LAST, RELEASED])
