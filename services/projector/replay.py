@@ -85,6 +85,30 @@ class FromOffset:
 
 
 @dataclass(frozen=True, slots=True)
+class FromOffsets:
+    """Each partition from an offset of its own, by number; one that is not named stays put."""
+
+    offsets: Mapping[int, int]
+
+    def of(self, bounds: Bounds) -> int | None:
+        """The offset; refused where the partition's log does not have it."""
+        offset = self.offsets.get(bounds.partition)
+        if offset is not None and offset > bounds.log_end:
+            raise ReplayRefused(
+                f"offset {offset} is above the end of {bounds.topic}/{bounds.partition}, "
+                f"which is {bounds.log_end}"
+            )
+        return None if offset is None else FromOffset(offset).of(bounds)
+
+
+@dataclass(frozen=True, slots=True)
+class FromTime:
+    """Every partition from what was written at a time or later; `Replayer.plan` looks it up."""
+
+    unix_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class Since:
     """Where a partition was when something was written, by offset; what follows is read again."""
 
@@ -176,12 +200,14 @@ class Replayer:
         self._stalled_after = stalled_after
         self._name = f"replay {os.getpid()} on {socket.gethostname()}"
 
-    def plan(self, topics: Sequence[str], start: Start) -> Plan:
+    def plan(self, topics: Sequence[str], start: Start | FromTime) -> Plan:
         """What would be read again; raises `ReplayRefused`, or `Unreachable`.
 
         A topic tells only its part of an order: where the read model has lost whole orders, the
         other topics are planned too, from when those orders began.
         """
+        if isinstance(start, FromTime):
+            start = self._since(topics, start.unix_ms)
         partitions = self._partitions(topics, start)
         moved = [part for part in partitions if part.start is not None]
         if not moved:
@@ -195,8 +221,11 @@ class Replayer:
         if lost is None:
             return Plan(partitions)
         others = [topic for topic in self._topics if topic not in topics]
-        offsets = log_offsets(self._admin, places_of(self._admin, others), since(lost.since_ms))
-        return Plan([*partitions, *self._partitions(others, Since(offsets))], lost.orders)
+        earlier = self._since(others, lost.since_ms)
+        return Plan([*partitions, *self._partitions(others, earlier)], lost.orders)
+
+    def _since(self, topics: Sequence[str], unix_ms: int) -> Since:
+        return Since(log_offsets(self._admin, places_of(self._admin, topics), since(unix_ms)))
 
     def _partitions(self, topics: Sequence[str], start: Start) -> list[PartitionPlan]:
         places = places_of(self._admin, topics)

@@ -9,8 +9,8 @@ from uuid import UUID
 
 from services.projector.views import TimelineEntry
 
-_PLAIN = ("customer_id", "currency", "payment_id", "reason", "kind")
-_LISTS = ("lines", "short")
+_PLAIN = {"customer_id", "currency", "payment_id", "reason", "kind"}
+_LISTS = {"lines", "short"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +25,15 @@ class OrderSearch:
 def project(row: OrderSearch | None, entry: TimelineEntry) -> OrderSearch:
     """The row after one more event."""
     row = row or OrderSearch(entry.order_id, entry.tenant_id, str(entry.order_id))
-    words = {*row.words.split(" "), *_words(entry)}
-    return replace(row, words=" ".join(sorted(words)))
+    known = row.words.split(" ")
+    new = {word for word in _words(entry) if word not in known}
+    return replace(row, words=" ".join(sorted([*known, *new]))) if new else row
 
 
 def _words(entry: TimelineEntry) -> Iterator[str]:
     data = entry.data
-    texts = [data[name] for name in _PLAIN if data.get(name)]
-    for text in (*texts, *(item["sku"] for name in _LISTS for item in data.get(name) or ())):
-        yield from text.split()
+    for name in data.keys() & _PLAIN:
+        yield from (data[name] or "").split()
+    for name in data.keys() & _LISTS:
+        for item in data[name] or ():
+            yield from item["sku"].split()

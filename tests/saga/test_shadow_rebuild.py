@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from infra.names import EMITTERS
+from tests.live_stack import LiveStack
 from tests.saga.support.orderctl import orderctl, orderctl_json
 from tests.saga.support.saga import Saga
 
 
-@pytest.fixture(autouse=True)
-def none_left() -> Iterator[None]:
-    """Nothing but the current generation is there when a test ends."""
+@pytest.fixture(scope="module", autouse=True)
+def none_left(stack: LiveStack) -> Iterator[None]:
+    """Nothing but the current generation is there when the tests have ended."""
     yield
     for model in ("projector", "analytics"):
         assert orderctl("replay", "--drop", "--model", model).returncode == 0

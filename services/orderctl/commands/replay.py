@@ -1,5 +1,6 @@
 """``orderctl replay``: have the read model read topics again."""
 
+import re
 from typing import Annotated
 
 import sqlalchemy as sa
@@ -7,6 +8,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
+from services.eventkit.envelope import InvalidEnvelope, parse_time
 from services.eventkit.positions import Unreachable
 from services.orderctl import generations
 from services.orderctl.console import err, out, print_json
@@ -20,6 +22,14 @@ Topics = Annotated[
 ]
 FromOffset = Annotated[int | None, typer.Option(help="Read from this offset.", min=0)]
 FromBeginning = Annotated[bool, typer.Option("--from-beginning", help="Read all.")]
+PartitionOffsets = Annotated[
+    str | None,
+    typer.Option(help="Read these partitions from offsets of their own: 0:120,3:95."),
+]
+FromTime = Annotated[
+    str | None,
+    typer.Option(help="Read what was written at this time or later: 2026-01-31T09:15:00Z."),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be read.")]
 Shadow = Annotated[
     bool, typer.Option("--shadow", help="Build the model anew beside the live one, then swap.")
@@ -40,6 +50,8 @@ Model = Annotated[
 def replay(
     topic: Topics = None,
     from_offset: FromOffset = None,
+    partition_offsets: PartitionOffsets = None,
+    from_time: FromTime = None,
     from_beginning: FromBeginning = False,
     dry_run: DryRun = False,
     shadow: Shadow = False,
@@ -67,6 +79,8 @@ def replay(
 
       orderctl replay -t order.events -t payment.events --from-offset 100 --dry-run
 
+      orderctl replay -t order.events --from-time 2026-01-31T09:15:00Z
+
       orderctl replay --shadow
 
       orderctl replay --shadow --model analytics
@@ -75,7 +89,13 @@ def replay(
     if [bool(topic), shadow, rollback, drop].count(True) != 1:
         raise CliError("give one of --topic, --shadow, --rollback and --drop", code=2)
     if topic:
-        _in_place(settings, topic, _start(from_offset, from_beginning), dry_run, json)
+        _in_place(
+            settings,
+            topic,
+            _start(from_offset, partition_offsets, from_time, from_beginning),
+            dry_run,
+            json,
+        )
     elif shadow:
         generations.rebuild(settings, model, processes, not no_swap, accept_differences, json)
     elif rollback:
@@ -85,7 +105,11 @@ def replay(
 
 
 def _in_place(
-    settings: Settings, topics: list[str], start: library.Start, dry_run: bool, json: bool
+    settings: Settings,
+    topics: list[str],
+    start: library.Start | library.FromTime,
+    dry_run: bool,
+    json: bool,
 ) -> None:
     replayer = _replayer(settings)
     try:
@@ -107,12 +131,40 @@ def _in_place(
         out.print(f"[bold]{plan.records}[/] records {what}")
 
 
-def _start(from_offset: int | None, from_beginning: bool) -> library.Start:
-    if from_beginning == (from_offset is not None):
-        raise CliError("give one of --from-beginning and --from-offset N", code=2)
+def _start(
+    from_offset: int | None,
+    partition_offsets: str | None,
+    from_time: str | None,
+    from_beginning: bool,
+) -> library.Start | library.FromTime:
+    given = (from_offset, partition_offsets, from_time, from_beginning or None)
+    if sum(one is not None for one in given) != 1:
+        raise CliError(
+            "give one of --from-beginning, --from-offset N, --partition-offsets P:N,... and "
+            "--from-time T",
+            code=2,
+        )
     if from_offset is not None:
         return library.FromOffset(from_offset)
+    if partition_offsets is not None:
+        return library.FromOffsets(_offsets(partition_offsets))
+    if from_time is not None:
+        return library.FromTime(_unix_ms(from_time))
     return library.FromBeginning()
+
+
+def _offsets(text: str) -> dict[int, int]:
+    if not re.fullmatch(r"\d+:\d+(,\d+:\d+)*", text):
+        raise CliError(f"not partition:offset,...: {text!r}", code=2)
+    pairs = (pair.split(":") for pair in text.split(","))
+    return {int(partition): int(offset) for partition, offset in pairs}
+
+
+def _unix_ms(text: str) -> int:
+    try:
+        return int(parse_time(text).timestamp() * 1000)
+    except InvalidEnvelope as error:
+        raise CliError(f"not a time with its zone: {text!r}", code=2) from error
 
 
 def _replayer(settings: Settings) -> library.Replayer:

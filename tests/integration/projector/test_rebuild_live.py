@@ -68,7 +68,14 @@ def resumed(rig: Rig) -> tuple[int, int]:
     return (first.done, first.total) if first else (1, 1)
 
 
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize(
+    "share",
+    [
+        pytest.param(0.1, marks=pytest.mark.long),
+        0.5,
+        pytest.param(0.9, marks=pytest.mark.long),
+    ],
+)
 def test_killed_in_the_first_pass_it_goes_on_from_there(filled: Rig, share: float) -> None:
     """Only the parent is killed: its processes have to end by themselves, or be ended."""
     before = filled.everything()

@@ -1,7 +1,8 @@
 """Replay in place: it brings back what is missing, and refuses what it cannot do."""
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from time import time
 from uuid import uuid4
 
 import pytest
@@ -10,6 +11,8 @@ from services.projector import control, group
 from services.projector.replay import (
     FromBeginning,
     FromOffset,
+    FromOffsets,
+    FromTime,
     Progress,
     Replayer,
     ReplayFailed,
@@ -89,6 +92,21 @@ def test_a_replay_from_an_offset_reads_what_is_behind_it(filled: Rig) -> None:
     plan = filled.replayer().plan([orders(filled)], FromOffset(5))
     assert {part.start for part in plan.moved} == {5}
     assert plan.records == sum(part.bounds.log_end - 5 for part in plan.moved)
+
+
+def test_a_replay_from_a_time_reads_what_was_written_since(filled: Rig) -> None:
+    before = datetime.now(UTC)
+    filled.produce(story(CONFIRMED, uuid4()))
+    filled.caught_up()
+    plan = filled.replayer().plan([orders(filled)], FromTime(int(before.timestamp() * 1000)))
+    assert (len(plan.moved), plan.records) == (1, 2)  # placed and confirmed
+    with pytest.raises(ReplayRefused, match="nothing to read again"):
+        filled.replayer().plan([orders(filled)], FromTime(int(time() * 1000) + 60_000))
+
+
+def test_a_replay_of_one_partition_leaves_the_others(filled: Rig) -> None:
+    plan = filled.replayer().plan([orders(filled)], FromOffsets({1: 3}))
+    assert [(part.bounds.partition, part.start) for part in plan.moved] == [(1, 3)]
 
 
 def test_an_offset_behind_the_end_is_refused(filled: Rig) -> None:

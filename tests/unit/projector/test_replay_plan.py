@@ -6,6 +6,7 @@ from services.projector.replay import (
     Bounds,
     FromBeginning,
     FromOffset,
+    FromOffsets,
     PartitionPlan,
     Plan,
     ReplayRefused,
@@ -28,6 +29,17 @@ def test_a_partition_never_moves_forward(offset: int, start: int | None) -> None
 def test_an_offset_that_the_log_lost_is_refused_and_named() -> None:
     with pytest.raises(ReplayRefused, match=r"below the start of order.events/0, which is 10"):
         FromOffset(9).of(READ)
+
+
+@pytest.mark.parametrize(("offsets", "start"), [({0: 12}, 12), ({0: 45}, None), ({1: 12}, None)])
+def test_a_partition_has_an_offset_of_its_own(offsets: dict[int, int], start: int | None) -> None:
+    assert FromOffsets(offsets).of(READ) == start
+
+
+@pytest.mark.parametrize(("offset", "why"), [(9, "below the start"), (51, "above the end")])
+def test_an_offset_of_its_own_must_be_in_the_log(offset: int, why: str) -> None:
+    with pytest.raises(ReplayRefused, match=f"offset {offset} is {why} of order.events/0"):
+        FromOffsets({0: offset}).of(READ)
 
 
 def test_a_plan_counts_what_will_be_read() -> None:
