@@ -54,6 +54,11 @@ class Layout:
         return self.state / "orderctl.env"
 
     @property
+    def api_keys(self) -> Path:
+        """The API keys' hashes; there once `orderctl keys` has made one."""
+        return self.state / "api-keys.json"
+
+    @property
     def supervisor_conf(self) -> Path:
         """Supervisor's rendered configuration."""
         return self.conf / "supervisord.conf"

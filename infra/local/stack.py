@@ -69,8 +69,11 @@ class Stack:
         a service at something outside it.
         """
         return {
+            # Everything listens on this machine only, so whoever asks without a key is let in.
+            "SAGA_OPEN_TENANT": "demo",
             **self.overrides,
             **self.traced(),
+            "SAGA_KEYS_FILE": str(self.layout.api_keys),
             "SAGA_DATABASE_URL": self._database_url(
                 role(service), database(service), self.inside("postgres")
             ),
@@ -103,6 +106,7 @@ class Stack:
             "SAGA_KAFKA_BOOTSTRAP": self.ports.address("kafka"),
             "SAGA_REGISTRY_URL": self.registry_url,
             "SAGA_AUDITOR_URL": self.database_url("auditor", ""),
+            "SAGA_KEYS_FILE": str(self.layout.api_keys),
             # The recovery of a lost replication slot drops what is left of it.
             "SAGA_RELAY_URL": self.database_url("debezium", ""),
             # A replay stops and starts the projector, and swaps tables of what it rebuilds.

@@ -11,10 +11,9 @@ from pydantic import BaseModel, Field
 from services.analytics import store
 from services.analytics.domain import OrderFigures
 from services.analytics.settings import AnalyticsSettings
-from services.eventkit.http import Problem, problem_responses
+from services.eventkit.access import Tenant
+from services.eventkit.http import EVERYWHERE, Problem, problem_responses
 from services.eventkit.service import Runtime
-
-TENANT = "demo"
 
 
 class Money(BaseModel):
@@ -56,24 +55,24 @@ OrderId = Annotated[UUID, Path(examples=["0b54b3a4-6d0e-4b0a-9f3e-1d2c3b4a5f60"]
 
 def routes(runtime: Runtime[OrderFigures, AnalyticsSettings]) -> APIRouter:
     """The service's routes."""
-    router = APIRouter(tags=["figures"])
+    router = APIRouter(tags=["figures"], responses=EVERYWHERE)
 
     @router.get("/figures")
-    def figures() -> Figures:
+    def figures(tenant: Tenant) -> Figures:
         """Orders by status, money by currency, mails: of all events read so far."""
         with runtime.db.connect() as conn:
-            money = store.money(conn, TENANT)
+            money = store.money(conn, tenant)
             return Figures(
-                orders_by_status=store.orders_by_status(conn, TENANT),
+                orders_by_status=store.orders_by_status(conn, tenant),
                 by_currency={code: Money(**asdict(sums)) for code, sums in money.items()},
-                mails_sent=store.mails_sent(conn, TENANT),
+                mails_sent=store.mails_sent(conn, tenant),
             )
 
     @router.get("/orders/{order_id}", responses=problem_responses(404))
-    def order(order_id: OrderId) -> OrderFigure:
+    def order(tenant: Tenant, order_id: OrderId) -> OrderFigure:
         """One order as its events have told so far."""
         with runtime.db.connect() as conn:
-            found = store.order(conn, TENANT, str(order_id))
+            found = store.order(conn, tenant, str(order_id))
         if found is None:
             raise Problem(404, "unknown-order", f"No event of order {order_id} was read so far.")
         return OrderFigure(order_id=found.key, **_fields(found))

@@ -12,10 +12,9 @@ from services.email.domain import Mailing, message_id
 from services.email.mail import is_plain_name
 from services.email.settings import EmailSettings
 from services.email.store import Contact
-from services.eventkit.http import Problem, problem_responses
+from services.eventkit.access import Tenant
+from services.eventkit.http import EVERYWHERE, Problem, problem_responses
 from services.eventkit.service import Runtime
-
-TENANT = "demo"
 
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
@@ -73,30 +72,30 @@ class MailingView(BaseModel):
 
 def routes(runtime: Runtime[Mailing, EmailSettings]) -> APIRouter:
     """The routes of a running email service."""
-    router = APIRouter(tags=["email"])
+    router = APIRouter(tags=["email"], responses=EVERYWHERE)
 
-    @router.put("/contacts/{customer_id}", responses=problem_responses(422))
-    def put_contact(customer_id: CustomerId, body: ContactBody) -> ContactBody:
+    @router.put("/contacts/{customer_id}")
+    def put_contact(tenant: Tenant, customer_id: CustomerId, body: ContactBody) -> ContactBody:
         """Keep a customer's contact. Mails not yet sent go there too."""
-        contact = Contact(TENANT, customer_id, body.name, body.address)
+        contact = Contact(tenant, customer_id, body.name, body.address)
         with runtime.db.begin() as conn:
             store.put_contact(conn, contact)
         return body
 
     @router.get("/contacts/{customer_id}", responses=problem_responses(404))
-    def read_contact(customer_id: CustomerId) -> ContactBody:
+    def read_contact(tenant: Tenant, customer_id: CustomerId) -> ContactBody:
         """A customer's contact."""
         with runtime.db.begin() as conn:
-            contact = store.contact_of(conn, TENANT, customer_id)
+            contact = store.contact_of(conn, tenant, customer_id)
         if contact is None:
             raise Problem(404, "unknown-contact", f"No contact is known of {customer_id}.")
         return ContactBody(name=contact.name, address=contact.address)
 
     @router.get("/messages/{order_id}", responses=problem_responses(404))
-    def read_messages(order_id: OrderId) -> MailingView:
+    def read_messages(tenant: Tenant, order_id: OrderId) -> MailingView:
         """What was mailed about an order."""
         with runtime.db.begin() as conn:
-            mailing = store.mailing_of(conn, TENANT, str(order_id))
+            mailing = store.mailing_of(conn, tenant, str(order_id))
         if mailing is None:
             raise Problem(404, "unknown-mailing", f"No mail was written about order {order_id}.")
         return _view(mailing)

@@ -13,7 +13,10 @@ from opentelemetry import trace
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import BaseModel, Field
 from sqlalchemy.exc import DBAPIError, TimeoutError
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException as StarletteHTTPException
+from starlette.middleware.body_limit import RequestBodyLimitMiddleware
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from services.eventkit import logs
 from services.eventkit.db import is_bad_data, is_refused
@@ -73,14 +76,28 @@ def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
+EVERYWHERE = problem_responses(401, 413, 422, 429, 503)
+"""What every route may answer: no key, too large, not valid, too often, not now."""
+
+
 def create_app(
-    title: str, routers: Sequence[APIRouter], checks: dict[str, Check], description: str = ""
+    title: str,
+    routers: Sequence[APIRouter],
+    checks: dict[str, Check],
+    description: str = "",
+    *,
+    access: Any = None,
+    max_body: int = 1_048_576,
 ) -> FastAPI:
     """An application with these routers, health, metrics, tracing and problem details.
 
-    ``checks`` say whether the process is ready: each returns None, or why it is not.
+    ``checks`` say whether the process is ready: each returns None, or why it is not. ``access``
+    knows the tenants (`services.eventkit.access`); ``max_body`` is in bytes.
     """
     app = FastAPI(title=title, description=description, version="1.0.0", telemetry=REQUEST_SPANS)
+    app.state.access = access
+    app.add_middleware(RequestBodyLimitMiddleware, max_body_size=max_body)
+    app.add_middleware(_LargeBody, max_body=max_body)
     for router in routers:
         app.include_router(router)
     app.include_router(_operations(checks))
@@ -91,6 +108,26 @@ def create_app(
     app.add_exception_handler(TimeoutError, _on_database)
     app.add_exception_handler(Exception, _on_bug)
     return app
+
+
+class _LargeBody:
+    """Refuses a body that says it is too large before any of it is read.
+
+    One that does not say how large it is meets Starlette's middleware while it is read.
+    """
+
+    def __init__(self, app: ASGIApp, max_body: int) -> None:
+        self._app = app
+        self._max_body = max_body
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        app: ASGIApp = self._app
+        if scope["type"] == "http":
+            said = Headers(scope=scope).get("content-length", "")
+            if said.isdecimal() and int(said) > self._max_body:
+                detail = f"A request may have {self._max_body} bytes."
+                app = _answer(413, "too-large", detail, headers={"Connection": "close"})
+        await app(scope, receive, send)
 
 
 def current_trace_id() -> str | None:

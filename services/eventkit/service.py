@@ -19,6 +19,7 @@ from tenacity import retry, retry_if_exception_type, wait_random_exponential
 
 from services.eventkit import engine as engine_module
 from services.eventkit import logs, operations, orphans, relay, retention, tracing
+from services.eventkit.access import Access
 from services.eventkit.batch import BatchHandler
 from services.eventkit.codec import Codec, SchemaMismatch
 from services.eventkit.consumer import BatchConsumer
@@ -27,6 +28,7 @@ from services.eventkit.decision import Decision, Event, Handlers
 from services.eventkit.engine import Done, Engine, Failed, Step, Store
 from services.eventkit.http import Check, create_app
 from services.eventkit.jobs import JobKind
+from services.eventkit.keyfile import KeyFile
 from services.eventkit.registry import RegistryUnavailable
 from services.eventkit.schemas import Schemas
 from services.eventkit.settings import ServiceSettings, load
@@ -70,6 +72,7 @@ class Runtime(Generic[S, SettingsT]):
     db: sa.Engine
     engine: Engine[S]
     wake_worker: threading.Event = field(default_factory=threading.Event)
+    access: Access = field(default_factory=lambda: Access(KeyFile(None), "demo"))
     stopping: Callable[[], bool] = lambda: False
 
     def is_stopping(self) -> bool:
@@ -148,7 +151,9 @@ class _Process:
         self.db = make_engine(settings.database_url, name=service.name)
         topic = f"{service.name}.events"
         engine = Engine(service.name, service.handlers, service.store, self.codec, topic)
-        self.runtime: Runtime[Any, Any] = Runtime(service, settings, self.db, engine)
+        self.runtime: Runtime[Any, Any] = Runtime(
+            service, settings, self.db, engine, access=Access.of(settings)
+        )
         self.parts: dict[str, threading.Thread] = {}
         self.checks: dict[str, Check] = {"database": self._database}
         self.loops: dict[str, Callable[[], float]] = {}
@@ -159,7 +164,13 @@ class _Process:
         own = [self.service.routes(self.runtime)] if with_api else []
         routers = [*own, operations.routes(self.db, self.runtime.engine)]
         self.checks["start"] = lambda: None if self.started else "still waiting for the registry"
-        app = create_app(f"{self.service.name} service", routers, self.checks)
+        app = create_app(
+            f"{self.service.name} service",
+            routers,
+            self.checks,
+            access=self.runtime.access,
+            max_body=self.settings.max_body,
+        )
         config = uvicorn.Config(
             app,
             host=self.settings.http_host,

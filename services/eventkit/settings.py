@@ -1,6 +1,7 @@
 """Settings from the environment; a wrong one stops the process at start and is named."""
 
 import sys
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, ValidationError, field_validator
@@ -20,6 +21,11 @@ class ProcessSettings(BaseSettings):
     otlp_endpoint: str = ""  # spans are dropped where this is empty
     log_format: Literal["json", "console", ""] = ""  # "" is console on a terminal, else json
     log_level: str = "INFO"
+    keys_file: Path | None = None  # the API keys; `orderctl keys` writes it
+    open_tenant: str = ""  # who a request without a key is; empty: it is refused
+    requests_per_second: int = Field(default=500, ge=1)  # of one tenant, each process
+    orders_per_second: int = Field(default=100, ge=1)  # of one tenant, unless the key file says
+    max_body: int = Field(default=1_048_576, ge=1)  # bytes of a request
 
 
 class ServiceSettings(ProcessSettings):

@@ -6,13 +6,12 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from services.eventkit.http import Problem, problem_responses
+from services.eventkit.access import Tenant
+from services.eventkit.http import EVERYWHERE, Problem, problem_responses
 from services.eventkit.service import Runtime
 from services.eventkit.settings import ServiceSettings
 from services.inventory import store
 from services.inventory.domain import Line, Reservation, Stock
-
-TENANT = "demo"
 
 SKU = r"^[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}$"
 Sku = Annotated[str, Field(pattern=SKU, examples=["MUG"])]
@@ -73,42 +72,43 @@ class ReservationView(BaseModel):
 
 def routes(runtime: Runtime[Reservation, ServiceSettings]) -> APIRouter:
     """The routes of a running inventory service."""
-    router = APIRouter(tags=["stock"])
+    router = APIRouter(tags=["stock"], responses=EVERYWHERE)
 
-    @router.post("/stock/receipts", status_code=201, responses=problem_responses(422))
-    def receive(receipt: Receipt) -> list[StockView]:
+    @router.post("/stock/receipts", status_code=201)
+    def receive(tenant: Tenant, receipt: Receipt) -> list[StockView]:
         """Add what has arrived to the stock. Sent again, it is added again."""
         lines = [Line(line.sku, line.quantity) for line in receipt.lines]
         with runtime.db.begin() as conn:
-            rows = store.receive(conn, TENANT, lines)
+            rows = store.receive(conn, tenant, lines)
         return [_stock_view(row) for row in rows]
 
-    @router.get("/stock", responses=problem_responses(422))
+    @router.get("/stock")
     def read_stock_page(
+        tenant: Tenant,
         after: After = "",
         limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     ) -> StockPage:
         """The stock of all SKUs, page by page."""
         with runtime.db.begin() as conn:
-            rows = store.stock_page(conn, TENANT, after, limit + 1)
+            rows = store.stock_page(conn, tenant, after, limit + 1)
         page = rows[:limit]
         last = page[-1].sku if len(rows) > limit else None
         return StockPage(stock=[_stock_view(row) for row in page], next=last)
 
     @router.get("/stock/{sku}", responses=problem_responses(404))
-    def read_stock(sku: SkuInPath) -> StockView:
+    def read_stock(tenant: Tenant, sku: SkuInPath) -> StockView:
         """The stock of one SKU."""
         with runtime.db.begin() as conn:
-            row = store.stock_of(conn, TENANT, sku)
+            row = store.stock_of(conn, tenant, sku)
         if row is None:
             raise Problem(404, "unknown-sku", f"No stock of {sku} was ever received.")
         return _stock_view(row)
 
     @router.get("/reservations/{order_id}", responses=problem_responses(404))
-    def read_reservation(order_id: OrderId) -> ReservationView:
+    def read_reservation(tenant: Tenant, order_id: OrderId) -> ReservationView:
         """What an order holds."""
         with runtime.db.begin() as conn:
-            found = store.reservation_of(conn, TENANT, str(order_id))
+            found = store.reservation_of(conn, tenant, str(order_id))
         if found is None:
             raise Problem(404, "unknown-reservation", f"Order {order_id} is not known here.")
         return _reservation_view(found)

@@ -1,5 +1,7 @@
 """The order API: place, read, follow and cancel orders."""
 
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Annotated, Any
 from uuid import UUID, uuid4
 
@@ -7,9 +9,11 @@ from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import JSONResponse
 from starlette.concurrency import run_in_threadpool
 
-from services.eventkit.http import Problem, problem_responses
+from services.eventkit.access import CancellingTenant, OrderingTenant, Tenant
+from services.eventkit.http import EVERYWHERE, Problem, problem_responses
 from services.eventkit.service import Runtime, api_event
 from services.order import domain
+from services.order.admission import Admission
 from services.order.domain import Order
 from services.order.feed import Feed
 from services.order.models import Accepted, IdempotencyKey, OrderIn, OrderOut, shown
@@ -62,18 +66,23 @@ def routes(runtime: Runtime[Order, OrderSettings]) -> APIRouter:
     """The routes of the order service."""
     settings, store = runtime.settings, OrderStore()
     feed = Feed(runtime.db, runtime.is_stopping, settings.stream_limit)
-    placing, reading = Placing(runtime), Reading(runtime, feed)
+    admission = Admission(settings)
+    placing, reading = Placing(runtime, admission), Reading(runtime, feed)
     streams = Streams(runtime.db, feed, settings.heartbeat)
-    router = APIRouter(tags=["orders"], lifespan=feed.lifespan)
-    tenant = settings.tenant_id
+    router = APIRouter(tags=["orders"], responses=EVERYWHERE, lifespan=_all(feed, admission))
 
     @router.post(
         "/orders",
         status_code=202,
         response_model=Accepted,
-        responses={202: _PLACED, **problem_responses(409, 422, 503)},
+        responses={202: _PLACED, **problem_responses(409)},
     )
-    def place(order: OrderIn, response: Response, idempotency_key: IdempotencyKey = None) -> Any:
+    def place(
+        tenant: OrderingTenant,
+        order: OrderIn,
+        response: Response,
+        idempotency_key: IdempotencyKey = None,
+    ) -> Any:
         """Accepts an order. It is stored before this answers, and will come to an ending."""
         answer = placing.place(order, tenant, idempotency_key)
         response.status_code = answer.status
@@ -84,7 +93,7 @@ def routes(runtime: Runtime[Order, OrderSettings]) -> APIRouter:
 
     # Before the route with an order id, which "events" is not.
     @router.get("/orders/events", response_class=EventStream, responses=problem_responses(429, 503))
-    async def follow_all(last_event_id: LastEventId = None) -> Response:
+    async def follow_all(tenant: Tenant, last_event_id: LastEventId = None) -> Response:
         """Every state that orders take from now on, as server-sent events; it has no end."""
         feed.check_room(tenant)
         return streams.of_tenant(tenant, last_event_id)
@@ -92,10 +101,14 @@ def routes(runtime: Runtime[Order, OrderSettings]) -> APIRouter:
     @router.get(
         "/orders/{order_id}",
         response_model=OrderOut,
-        responses={200: _TAGGED, 304: _UNCHANGED, **problem_responses(404, 422, 429, 503)},
+        responses={200: _TAGGED, 304: _UNCHANGED, **problem_responses(404)},
     )
     async def read(
-        request: Request, order_id: UUID, wait: Wait = 0, if_none_match: IfNoneMatch = None
+        request: Request,
+        tenant: Tenant,
+        order_id: UUID,
+        wait: Wait = 0,
+        if_none_match: IfNoneMatch = None,
     ) -> Any:
         """The order as the order service knows it: what you wrote, you read."""
         if wait:
@@ -110,9 +123,9 @@ def routes(runtime: Runtime[Order, OrderSettings]) -> APIRouter:
     @router.get(
         "/orders/{order_id}/events",
         response_class=EventStream,
-        responses={204: _TOLD, **problem_responses(404, 422, 429, 503)},
+        responses={204: _TOLD, **problem_responses(404)},
     )
-    async def follow(order_id: UUID, last_event_id: LastEventId = None) -> Response:
+    async def follow(tenant: Tenant, order_id: UUID, last_event_id: LastEventId = None) -> Response:
         """The order's states, as server-sent events, until it ends."""
         order = await run_in_threadpool(reading.find, tenant, str(order_id))
         if await run_in_threadpool(streams.missed_nothing, order, last_event_id):
@@ -124,9 +137,9 @@ def routes(runtime: Runtime[Order, OrderSettings]) -> APIRouter:
         "/orders/{order_id}",
         status_code=202,
         response_model=OrderOut,
-        responses=problem_responses(404, 409, 422, 503),
+        responses=problem_responses(404, 409),
     )
-    def cancel(order_id: UUID) -> Any:
+    def cancel(tenant: CancellingTenant, order_id: UUID) -> Any:
         """Asks for cancellation: refused once the order has ended otherwise; a repeat is fine."""
         with runtime.db.begin() as conn:
             order = found(store.find(conn, tenant, str(order_id)))
@@ -145,3 +158,16 @@ def routes(runtime: Runtime[Order, OrderSettings]) -> APIRouter:
         return shown(order, settings.jaeger_url)
 
     return router
+
+
+def _all(*parts: Feed | Admission) -> Callable[[Any], AbstractAsyncContextManager[None]]:
+    """One lifespan of several parts."""
+
+    @asynccontextmanager
+    async def lifespan(app: Any) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            for part in parts:
+                await stack.enter_async_context(part.lifespan(app))
+            yield
+
+    return lifespan

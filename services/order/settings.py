@@ -1,7 +1,9 @@
 """Settings of the order service."""
 
-from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from typing import Annotated, Any
+
+from pydantic import Field, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from services.eventkit.settings import PREFIX, ServiceSettings
 
@@ -23,12 +25,25 @@ class Budgets(BaseSettings):
 
 
 class OrderSettings(ServiceSettings, Budgets):
-    """Besides the common ones: where a trace can be looked at."""
+    """Besides the common ones: where a trace can be looked at, and what is too much.
+
+    Times are in seconds.
+    """
 
     jaeger_url: str = ""
-    tenant_id: str = "demo"
+    open_orders: int = Field(default=10_000, ge=0)  # of one tenant, unless the key file says
+    admission_groups: Annotated[tuple[str, ...], NoDecode] = ("inventory", "payment", "order")
+    admission_max_lag: int = Field(default=1000, ge=0)  # events of a group; 0 admits always
+    admission_max_age: float = Field(default=120.0, gt=0)  # of the oldest event not yet read
+    admission_look: float = Field(default=2.0, gt=0)  # how often it is measured
+    admission_retry_after: int = Field(default=5, ge=1)
     waiting_look: float = 5.0  # how often waiting orders are counted
     heartbeat: float = Field(default=15.0, gt=0)  # seconds of silence in a stream at most
     stream_limit: int = Field(default=1500, ge=1)  # streams and long polls of one tenant at once
     change_retention: float = 86_400.0  # for so long a stream can be taken up where it broke off
     key_retention: float = 86_400.0  # idempotency keys are kept so long
+
+    @field_validator("admission_groups", mode="before")
+    @classmethod
+    def _names(cls, value: Any) -> Any:
+        return tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else value

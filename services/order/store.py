@@ -41,6 +41,16 @@ class OrderStore:
         db.upsert_rows(conn, orders, [_row(order) for order in states.values()])
         changes.record(conn, list(states.values()))
 
+    def open_orders(self, conn: Connection, tenant_id: str, most: int) -> int:
+        """How many orders of a tenant are pending, counted up to ``most``."""
+        pending = (
+            sa.select(sa.literal(1))
+            .where(orders.c.tenant_id == tenant_id, orders.c.status == "pending")
+            .limit(most)
+            .subquery()
+        )
+        return conn.execute(sa.select(sa.func.count()).select_from(pending)).scalar_one()
+
     def find(self, conn: Connection, tenant_id: str, order_id: str) -> Order | None:
         """One order of this tenant; another tenant's does not exist."""
         query = sa.select(orders).where(

@@ -14,7 +14,7 @@ TIMEOUT = httpx.Timeout(10.0, connect=2.0)
 class Http:
     """One service's API; safe to share between threads."""
 
-    def __init__(self, name: str, base_url: str, connections: int = 20) -> None:
+    def __init__(self, name: str, base_url: str, connections: int = 20, api_key: str = "") -> None:
         self.name = name
         self.base_url = base_url.rstrip("/")
         # Shorter than the servers' 5 s, or a request may meet a connection that is just closing.
@@ -23,7 +23,10 @@ class Http:
             max_keepalive_connections=connections,
             keepalive_expiry=2.0,
         )
-        self._client = httpx.Client(base_url=self.base_url, timeout=TIMEOUT, limits=limits)
+        headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._client = httpx.Client(
+            base_url=self.base_url, timeout=TIMEOUT, limits=limits, headers=headers
+        )
 
     def send(self, method: str, path: str, **options: Any) -> httpx.Response:
         """The response, whatever its status; CliError when nothing answers."""
@@ -70,12 +73,13 @@ class Shop:
     """Every HTTP API of the running stack, by what one wants from it."""
 
     def __init__(self, settings: Settings, connections: int = 20) -> None:
-        self.orders = Http("order", settings.order_url, connections)
-        self.inventory = Http("inventory", settings.inventory_url)
-        self.payment = Http("payment", settings.payment_url)
-        self.email = Http("email", settings.email_url)
-        self.analytics = Http("analytics", settings.analytics_url)
-        self.projector = Http("projector", settings.projector_url)
+        key = settings.api_key
+        self.orders = Http("order", settings.order_url, connections, key)
+        self.inventory = Http("inventory", settings.inventory_url, api_key=key)
+        self.payment = Http("payment", settings.payment_url, api_key=key)
+        self.email = Http("email", settings.email_url, api_key=key)
+        self.analytics = Http("analytics", settings.analytics_url, api_key=key)
+        self.projector = Http("projector", settings.projector_url, api_key=key)
         self.provider = Http("payment-provider", settings.provider_url)
         self.mail = Http("mail-sink", settings.mail_url)
         self.jaeger = Http("jaeger", settings.jaeger_url)

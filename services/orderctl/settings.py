@@ -29,6 +29,8 @@ class Settings(BaseSettings):
     kafka_bootstrap: str
     registry_url: str
     auditor_url: str
+    keys_file: Path | None = None  # only `orderctl keys` writes it
+    api_key: str = ""  # sent with every request; without one it is the open tenant's
     relay_url: str = ""  # the relay's account: only the recovery of its slot needs it
     analytics_database_url: str = ""  # only a rebuild writes, and only to the figures
     projector_database_url: str = ""  # only a replay writes, and only to the projector's tables
@@ -52,6 +54,13 @@ def load_settings() -> Settings:
     except ValidationError as error:
         names = [f"SAGA_{str(part['loc'][0]).upper()}" for part in error.errors()]
         raise missing(*names) from error
+
+
+def keys_file() -> Path:
+    """The file of API keys."""
+    if (path := load_settings().keys_file) is None:
+        raise missing("SAGA_KEYS_FILE")
+    return path
 
 
 def missing(*names: str) -> CliError:

@@ -6,13 +6,12 @@ from uuid import UUID, uuid4
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
 
-from services.eventkit.http import Problem, problem_responses
+from services.eventkit.access import Tenant
+from services.eventkit.http import EVERYWHERE, Problem, problem_responses
 from services.eventkit.service import Runtime, api_event
 from services.payment.domain import REFUND_FAILED, Payment, payment_key
 from services.payment.settings import PaymentSettings
 from services.payment.store import payment_of
-
-TENANT = "demo"
 
 OrderId = Annotated[UUID, Path(examples=["0b54b3a4-6d0e-4b0a-9f3e-1d2c3b4a5f60"])]
 
@@ -33,24 +32,24 @@ class PaymentView(BaseModel):
 
 def routes(runtime: Runtime[Payment, PaymentSettings]) -> APIRouter:
     """The routes of a running payment service."""
-    router = APIRouter(tags=["payments"])
+    router = APIRouter(tags=["payments"], responses=EVERYWHERE)
 
     @router.get("/payments/{order_id}", responses=problem_responses(404))
-    def read_payment(order_id: OrderId) -> PaymentView:
+    def read_payment(tenant: Tenant, order_id: OrderId) -> PaymentView:
         """The payment of an order."""
         with runtime.db.begin() as conn:
-            return _view(_found(payment_of(conn, TENANT, str(order_id)), order_id))
+            return _view(_found(payment_of(conn, tenant, str(order_id)), order_id))
 
     @router.post(
         "/payments/{order_id}/refund", status_code=202, responses=problem_responses(404, 409)
     )
-    def retry_refund(order_id: OrderId) -> PaymentView:
+    def retry_refund(tenant: Tenant, order_id: OrderId) -> PaymentView:
         """Try a refund again that failed for good. The same refund: it can be paid only once."""
-        event = api_event("RetryRefund", str(order_id), {}, TENANT, "operator", uuid4())
+        event = api_event("RetryRefund", str(order_id), {}, tenant, "operator", uuid4())
         with runtime.db.begin() as conn:
-            _found(payment_of(conn, TENANT, str(order_id)), order_id)
+            _found(payment_of(conn, tenant, str(order_id)), order_id)
             decision = runtime.command(conn, event)
-            payment = _found(payment_of(conn, TENANT, str(order_id)), order_id)
+            payment = _found(payment_of(conn, tenant, str(order_id)), order_id)
         if decision.state is None:
             detail = f"The payment is {payment.status}; only one that is {REFUND_FAILED} has this."
             raise Problem(409, "no-failed-refund", detail)

@@ -14,15 +14,16 @@ from fastapi import APIRouter, FastAPI, Query, Request, Response
 from pydantic import AwareDatetime, BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
+from services.eventkit.access import Access, Tenant
 from services.eventkit.envelope import parse_time
-from services.eventkit.http import FieldError, Problem, create_app, problem_responses
+from services.eventkit.http import EVERYWHERE, FieldError, Problem, create_app, problem_responses
+from services.eventkit.keyfile import KeyFile
 from services.eventkit.positions import Unreachable
 from services.projector import queries
 from services.projector.lag import LagMeter
 from services.projector.queries import Cursor, Filter
 from services.projector.views import OrderView, TimelineEntry
 
-TENANT = "demo"
 LAG_HEADER = "X-Read-Model-Lag"
 _WITHOUT_LAG = ("/health", "/metrics", "/docs", "/openapi.json")  # they tell nothing of orders
 _LOOK_AGAIN = 0.05
@@ -123,7 +124,9 @@ class LagOut(BaseModel):
     partitions: list[PartitionLagOut]
 
 
-def create_read_api(engine: sa.Engine, meter: LagMeter) -> FastAPI:
+def create_read_api(
+    engine: sa.Engine, meter: LagMeter, access: Access | None = None, max_body: int = 65_536
+) -> FastAPI:
     """The application of the projector's API process."""
 
     def database() -> str | None:
@@ -134,7 +137,13 @@ def create_read_api(engine: sa.Engine, meter: LagMeter) -> FastAPI:
             return str(error).splitlines()[0]
         return None
 
-    app = create_app("projector read API", [_routes(engine, meter)], {"database": database})
+    app = create_app(
+        "projector read API",
+        [_routes(engine, meter)],
+        {"database": database},
+        access=access or Access(KeyFile(None), "demo"),
+        max_body=max_body,
+    )
 
     @app.middleware("http")
     async def tell_lag(
@@ -149,10 +158,11 @@ def create_read_api(engine: sa.Engine, meter: LagMeter) -> FastAPI:
 
 
 def _routes(engine: sa.Engine, meter: LagMeter) -> APIRouter:
-    router = APIRouter(tags=["read model"])
+    router = APIRouter(tags=["read model"], responses=EVERYWHERE)
 
-    @router.get("/orders", responses=problem_responses(422, 503))
+    @router.get("/orders")
     def list_orders(
+        tenant: Tenant,
         status: Status | None = None,
         customer_id: str | None = None,
         reason: str | None = None,
@@ -177,31 +187,35 @@ def _routes(engine: sa.Engine, meter: LagMeter) -> APIRouter:
         wanted = Filter(status, customer_id, reason, payment_status, currency, since, until, q)
         cursor = _cursor(before) if before else None
         with engine.connect() as conn:
-            views = queries.list_orders(conn, TENANT, wanted, before=cursor, limit=limit + 1)
+            views = queries.list_orders(conn, tenant, wanted, before=cursor, limit=limit + 1)
         more = len(views) > limit
         page = views[:limit]
         following = _cursor_text(Cursor(page[-1].began_at, page[-1].order_id)) if more else None
         return OrderPage(orders=[OrderOut(**asdict(view)) for view in page], next=following)
 
-    @router.get("/orders/{order_id}", responses=problem_responses(404, 422, 503))
-    async def get_order(order_id: UUID, after: After = 0, wait: WaitFor = 10) -> OrderWithTimeline:
+    @router.get("/orders/{order_id}", responses=problem_responses(404))
+    async def get_order(
+        tenant: Tenant, order_id: UUID, after: After = 0, wait: WaitFor = 10
+    ) -> OrderWithTimeline:
         """One order with its timeline: every event of it, with topic, partition and offset.
 
         Who has just written can read it here: `after` is the `version` that the order service
         gave. 503 where the read model has not seen it in time.
         """
-        await _seen(engine, order_id, after, wait)
-        view, timeline = await run_in_threadpool(_found, engine, order_id)
+        await _seen(engine, tenant, order_id, after, wait)
+        view, timeline = await run_in_threadpool(_found, engine, tenant, order_id)
         return OrderWithTimeline(**asdict(view), timeline=[EntryOut(**asdict(e)) for e in timeline])
 
-    @router.get("/orders/{order_id}/events", responses=problem_responses(404, 422, 503))
-    async def get_history(order_id: UUID, after: After = 0, wait: WaitFor = 10) -> History:
+    @router.get("/orders/{order_id}/events", responses=problem_responses(404))
+    async def get_history(
+        tenant: Tenant, order_id: UUID, after: After = 0, wait: WaitFor = 10
+    ) -> History:
         """The history of one order: its events, with topic, partition and offset."""
-        await _seen(engine, order_id, after, wait)
-        _, timeline = await run_in_threadpool(_found, engine, order_id)
+        await _seen(engine, tenant, order_id, after, wait)
+        _, timeline = await run_in_threadpool(_found, engine, tenant, order_id)
         return History(order_id=order_id, events=[EntryOut(**asdict(e)) for e in timeline])
 
-    @router.get("/lag", responses=problem_responses(503))
+    @router.get("/lag")
     def get_lag() -> LagOut:
         """How far the read model is behind the topics, at most a second ago."""
         try:
@@ -222,26 +236,26 @@ def _routes(engine: sa.Engine, meter: LagMeter) -> APIRouter:
     return router
 
 
-async def _seen(engine: sa.Engine, order_id: UUID, after: int, wait: float) -> None:
+async def _seen(engine: sa.Engine, tenant: str, order_id: UUID, after: int, wait: float) -> None:
     """Waits until the read model has seen the version; raises `Problem` where it has not."""
     until = time.monotonic() + wait
-    while after and (await run_in_threadpool(_sequence, engine, order_id)) < after:
+    while after and (await run_in_threadpool(_sequence, engine, tenant, order_id)) < after:
         if time.monotonic() > until:
             detail = f"The read model has not seen version {after} of order {order_id} yet."
             raise Problem(503, "not-seen-yet", detail, headers={"Retry-After": "1"})
         await asyncio.sleep(_LOOK_AGAIN)
 
 
-def _sequence(engine: sa.Engine, order_id: UUID) -> int:
+def _sequence(engine: sa.Engine, tenant: str, order_id: UUID) -> int:
     with engine.connect() as conn:
-        return queries.order_sequence(conn, TENANT, order_id) or 0
+        return queries.order_sequence(conn, tenant, order_id) or 0
 
 
-def _found(engine: sa.Engine, order_id: UUID) -> tuple[OrderView, list[TimelineEntry]]:
+def _found(engine: sa.Engine, tenant: str, order_id: UUID) -> tuple[OrderView, list[TimelineEntry]]:
     # The view first, as in a swap: two who lock in different orders block each other.
     with engine.connect() as conn:
-        view = queries.get_order(conn, TENANT, order_id)
-        timeline = queries.get_timeline(conn, TENANT, order_id)
+        view = queries.get_order(conn, tenant, order_id)
+        timeline = queries.get_timeline(conn, tenant, order_id)
     if view is None:
         raise Problem(404, "not-found", f"The read model has no order {order_id} (yet).")
     return view, timeline

@@ -5,6 +5,7 @@ import signal
 import uvicorn
 
 from services.eventkit import logs, tracing
+from services.eventkit.access import Access
 from services.eventkit.db import make_engine
 from services.eventkit.settings import load
 from services.projector.api import create_read_api
@@ -23,7 +24,7 @@ def main() -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)
     uvicorn.run(
-        create_read_api(engine, meter),
+        create_read_api(engine, meter, Access.of(settings), settings.max_body),
         host=settings.http_host,
         port=settings.http_port,
         log_config=None,

@@ -30,6 +30,8 @@ def analytics(database: Scratch) -> Scratch:
 @pytest.fixture
 def client(analytics: Scratch) -> Iterator[TestClient]:
     """Analytics' API."""
-    app = create_app("analytics", [SERVICE.routes(analytics.runtime)], {})
+    app = create_app(
+        "analytics", [SERVICE.routes(analytics.runtime)], {}, access=analytics.runtime.access
+    )
     with TestClient(app) as made:
         yield made

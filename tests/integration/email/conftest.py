@@ -31,6 +31,6 @@ def email(stack: LiveStack) -> Iterator[Scratch]:
 @pytest.fixture
 def client(email: Scratch) -> Iterator[TestClient]:
     """Email's API."""
-    app = create_app("email", [SERVICE.routes(email.runtime)], {})
+    app = create_app("email", [SERVICE.routes(email.runtime)], {}, access=email.runtime.access)
     with TestClient(app) as made:
         yield made

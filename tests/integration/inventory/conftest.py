@@ -31,6 +31,8 @@ def inventory(database: Scratch) -> Scratch:
 @pytest.fixture
 def client(inventory: Scratch) -> Iterator[TestClient]:
     """Inventory's API."""
-    app = create_app("inventory", [SERVICE.routes(inventory.runtime)], {})
+    app = create_app(
+        "inventory", [SERVICE.routes(inventory.runtime)], {}, access=inventory.runtime.access
+    )
     with TestClient(app) as made:
         yield made

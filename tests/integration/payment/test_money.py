@@ -36,7 +36,9 @@ def order() -> str:
 
 @pytest.fixture
 def client(payment: Scratch) -> Iterator[TestClient]:
-    with TestClient(create_app("payment", [SERVICE.routes(payment.runtime)], {})) as made:
+    with TestClient(
+        create_app("payment", [SERVICE.routes(payment.runtime)], {}, access=payment.runtime.access)
+    ) as made:
         yield made
 
 

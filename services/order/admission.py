@@ -1,0 +1,143 @@
+"""Admission: new orders are refused while the system cannot keep up with those it has.
+
+It is measured at the broker: how many events the services that an order waits for have still to
+read, and whether the oldest of these is older than it may be. A broker that does not answer refuses
+nobody: an order is stored without it.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Final
+
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
+from prometheus_client import Gauge
+
+from services.eventkit import logs
+from services.eventkit.access import REFUSED
+from services.eventkit.http import Problem
+from services.order.settings import OrderSettings
+
+LOG = logs.logger("admission")
+LAG: Final = Gauge(
+    "saga_admission_lag_events",
+    "Events that a service orders wait for has still to read",
+    ["group"],
+)
+CLOSED: Final = Gauge("saga_admission_closed", "1 while new orders are refused as overload")
+
+_TIMEOUT = 5.0
+
+Offsets = Mapping[tuple[str, int], int]
+
+
+class Admission:
+    """Measures again and again, and says whether an order may be placed."""
+
+    def __init__(self, settings: OrderSettings) -> None:
+        self._settings = settings
+        self._why: str | None = None
+
+    def check(self) -> None:
+        """Raises `Problem` 503 while the system is overloaded."""
+        if self._why is not None:
+            REFUSED.labels("overloaded").inc()
+            wait = str(self._settings.admission_retry_after)
+            detail = f"The system is behind with the orders it has: {self._why}."
+            raise Problem(503, "overloaded", detail, headers={"Retry-After": wait})
+
+    @asynccontextmanager
+    async def lifespan(self, _: Any) -> AsyncIterator[None]:
+        """Measures for as long as the application runs."""
+        if not self._settings.admission_max_lag:
+            yield
+            return
+        with ThreadPoolExecutor(1, thread_name_prefix="admission") as thread:
+            task = asyncio.create_task(self._run(thread))
+            try:
+                yield
+            finally:
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+
+    async def _run(self, thread: ThreadPoolExecutor) -> None:
+        admin = AdminClient({"bootstrap.servers": self._settings.kafka_bootstrap, "log_level": 0})
+        loop = asyncio.get_running_loop()
+        while True:
+            why = await loop.run_in_executor(thread, self._measured, admin)
+            if (why is None) != (self._why is None):
+                LOG.warning("admission", closed=why is not None, why=why)
+            self._why = why
+            CLOSED.set(why is not None)
+            await asyncio.sleep(self._settings.admission_look)
+
+    def _measured(self, admin: AdminClient) -> str | None:
+        try:
+            return self._too_much(admin)
+        except KafkaException:
+            return None
+
+    def _too_much(self, admin: AdminClient) -> str | None:
+        """Why an order may not be placed, or None."""
+        read = {group: _committed(admin, group) for group in self._settings.admission_groups}
+        places = sorted({place for offsets in read.values() for place in offsets})
+        ends = _offsets(admin, places, OffsetSpec.latest())  # type: ignore[no-untyped-call]
+        lags = {group: _lag(offsets, ends) for group, offsets in read.items()}
+        for group, lag in lags.items():
+            LAG.labels(group).set(lag)
+        worst = max(lags, key=lambda group: lags[group], default=None)
+        if worst is None or not lags[worst]:
+            return None
+        if lags[worst] > self._settings.admission_max_lag:
+            return f"{worst} has {lags[worst]} events to read"
+        return self._too_old(admin, read, ends)
+
+    def _too_old(
+        self, admin: AdminClient, read: Mapping[str, Offsets], ends: Offsets
+    ) -> str | None:
+        """Which group has not read an event that is older than it may be."""
+        most = self._settings.admission_max_age
+        oldest = int((time.time() - most) * 1000)
+        behind = sorted(
+            {
+                place
+                for offsets in read.values()
+                for place, at in offsets.items()
+                if at < ends[place]
+            }
+        )
+        since = _offsets(admin, behind, OffsetSpec.for_timestamp(oldest))
+        for group, offsets in read.items():
+            for place, at in offsets.items():
+                young = since.get(place, 0)  # -1: nothing is as young as that
+                if at < (ends[place] if young < 0 else young):
+                    return f"{group} has left an event unread for {most:g} s"
+        return None
+
+
+def _lag(offsets: Offsets, ends: Offsets) -> int:
+    return sum(max(0, ends[place] - at) for place, at in offsets.items())
+
+
+def _committed(admin: AdminClient, group: str) -> dict[tuple[str, int], int]:
+    asked = [ConsumerGroupTopicPartitions(group)]
+    result = admin.list_consumer_group_offsets(asked, request_timeout=_TIMEOUT)[group].result()
+    return {
+        (part.topic, part.partition): part.offset
+        for part in result.topic_partitions
+        if part.error is None and part.offset >= 0
+    }
+
+
+def _offsets(
+    admin: AdminClient, places: Sequence[tuple[str, int]], spec: Any
+) -> dict[tuple[str, int], int]:
+    if not places:
+        return {}
+    wanted = {TopicPartition(topic, partition): spec for topic, partition in places}
+    futures = admin.list_offsets(wanted, request_timeout=_TIMEOUT)
+    return {(part.topic, part.partition): f.result().offset for part, f in futures.items()}

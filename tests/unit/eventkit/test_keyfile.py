@@ -1,0 +1,89 @@
+"""API keys: what opens, what does not, and a file that changes while it is read."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from services.eventkit import keyfile
+from services.eventkit.access import ORDERS, REQUESTS, Access
+from services.eventkit.http import Problem
+from services.eventkit.keyfile import Allowance, KeyFile, Keys, bearer
+
+NOW = datetime(2026, 1, 31, 9, 15, tzinfo=UTC)
+
+
+def test_a_key_opens_its_tenant_until_it_expires() -> None:
+    keys = Keys()
+    key_id, key = keys.add("acme", NOW)
+    assert keys.tenant_of(key, NOW) == "acme"
+    keys.keys[key_id].expires_at = NOW + timedelta(seconds=1)
+    assert keys.tenant_of(key, NOW) == "acme"
+    assert keys.tenant_of(key, NOW + timedelta(seconds=1)) is None
+
+
+def test_no_other_text_opens_anything() -> None:
+    keys = Keys()
+    key_id, key = keys.add("acme", NOW)
+    for wrong in ("", "osk", f"osk_{key_id}", key[:-1], key + "x", key.upper(), f"x{key}"):
+        assert keys.tenant_of(wrong, NOW) is None
+
+
+def test_the_file_holds_no_key_and_is_its_owners_alone(tmp_path: Path) -> None:
+    keys, path = Keys(), tmp_path / "keys.json"
+    _, key = keys.add("acme", NOW)
+    keyfile.write(path, keys)
+    assert key.rpartition("_")[2] not in path.read_text()
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert keyfile.read(path).tenant_of(key, NOW) == "acme"
+
+
+def test_a_changed_file_is_read_again_and_a_broken_one_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keyfile, "_LOOK_EVERY", -1.0)
+    path = tmp_path / "keys.json"
+    seen, keys = KeyFile(path), Keys()
+    assert seen.keys() == Keys()
+    _, key = keys.add("acme", NOW)
+    keyfile.write(path, keys)
+    assert seen.keys().tenant_of(key, NOW) == "acme"
+    path.write_text("{ half")
+    assert seen.keys().tenant_of(key, NOW) == "acme"
+    path.unlink()
+    assert seen.keys() == Keys()
+
+
+@pytest.mark.parametrize(
+    ("header", "key"),
+    [(None, None), ("Bearer abc", "abc"), ("bearer  abc ", "abc"), ("Basic abc", ""), ("", "")],
+)
+def test_only_a_bearer_is_a_key(header: str | None, key: str | None) -> None:
+    assert bearer({} if header is None else {"Authorization": header}) == key
+
+
+def test_who_has_no_key_is_the_open_tenant_or_nobody() -> None:
+    assert Access(KeyFile(None), "demo").tenant(None) == "demo"
+    for access, key in ((Access(KeyFile(None)), None), (Access(KeyFile(None), "demo"), "wrong")):
+        with pytest.raises(Problem) as refused:
+            access.tenant(key)
+        assert (refused.value.status, refused.value.headers) == (
+            401,
+            {"WWW-Authenticate": "Bearer"},
+        )
+
+
+def test_one_tenants_rate_is_no_others_and_orders_are_counted_apart(tmp_path: Path) -> None:
+    path = tmp_path / "keys.json"
+    keyfile.write(path, Keys(tenants={"small": Allowance(orders_per_second=1)}))
+    access = Access(KeyFile(path), orders_per_second=1000, requests_per_second=1000)
+    with pytest.raises(Problem) as refused:
+        for _ in range(4):  # a second that begins meanwhile gives one more
+            access.take("small", ORDERS)
+    assert (refused.value.status, refused.value.name) == (429, "too-many-requests")
+    headers = refused.value.headers or {}
+    assert headers["RateLimit-Policy"] == '"orders";q=1;w=1'
+    assert headers["RateLimit"].startswith('"orders";r=0;t=')
+    assert int(headers["Retry-After"]) >= 1
+    access.take("small", REQUESTS)
+    assert access.take("large", ORDERS)["RateLimit-Policy"] == '"orders";q=1000;w=1'
