@@ -1,0 +1,1 @@
+"""Benchmarks: what is said in docs/performance.md, measured on the running stack."""
