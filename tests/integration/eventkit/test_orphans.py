@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -34,7 +35,7 @@ def other_process() -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
 def test_the_jobs_of_a_killed_worker_need_no_lease_to_end(database: sa.Engine) -> None:
     add(database, job())
     with other_process() as (name, process):
-        (first,) = claim(database, name)
+        (first,) = claim(database, name, datetime.now(UTC))
         assert orphans.free(database) == 0, "its worker lives"
         process.kill()
         process.wait()
