@@ -28,12 +28,14 @@ def test_c01_last_unit_sold_once(saga: Saga) -> None:
 
     until(all_ended, "20 endings")
 
-    endings = sorted(saga.ended(order_id) for order_id in saga.orders)
-    assert endings == ["cancelled:out_of_stock"] * 19 + ["confirmed"]
+    endings = {order_id: saga.ended(order_id) for order_id in saga.orders}
+    assert sorted(endings.values()) == ["cancelled:out_of_stock"] * 19 + ["confirmed"]
     assert lowest >= 0
     assert saga.stock(sku) == (0, 1)
     captures = [saga.ledger(order_id)["capture"] for order_id in saga.orders]
     assert sorted(captures) == [[]] * 19 + [[1250]]
+    for order_id, ending in endings.items():
+        saga.wait_for(order_id, "OrderConfirmed" if ending == "confirmed" else "OrderCancelled")
     confirmations = [
         saga.topics.types(order_id).count("OrderConfirmed") for order_id in saga.orders
     ]

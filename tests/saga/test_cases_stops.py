@@ -22,7 +22,7 @@ def members(saga: Saga) -> int:
 def test_c38_sigterm_when_idle(saga: Saga, stack: LiveStack) -> None:
     with instance(stack, SERVICE) as one:
         one.wait_ready()
-        assert members(saga) == 2
+        until(lambda: members(saga) == 2, "both to be in the group")
         one.terminate()
         code, seconds = one.ended()
         assert code == 0 and seconds < GRACE

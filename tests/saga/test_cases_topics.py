@@ -3,8 +3,9 @@
 from uuid import uuid4
 
 import psycopg
+import pytest
 
-from infra.local import ready
+from infra.local import lifecycle, ready
 from infra.names import EMITTERS, connector, slot
 from services.orderctl.murmur2 import partition_of
 from tests.live_stack import LiveStack
@@ -12,7 +13,7 @@ from tests.saga.support.faults import Faults
 from tests.saga.support.orderctl import orderctl
 from tests.saga.support.saga import Saga
 from tests.saga.support.topics import EVENT_TOPICS
-from tests.saga.support.wait import until
+from tests.saga.support.wait import eventually, until
 
 
 def test_c39_one_key_has_one_partition(saga: Saga) -> None:
@@ -59,11 +60,49 @@ def test_c39_a_dead_letter_keeps_its_key(saga: Saga) -> None:
 def test_c47_setting_up_twice_changes_nothing(stack: LiveStack, faults: Faults) -> None:
     assert [faults.set_up_connectors(), faults.set_up_connectors()] == ["5 running"] * 2
     stack.restart("connect")
+    _expect_one_of_each(stack, faults)
 
+
+@pytest.mark.parametrize("times", [1, pytest.param(5, marks=pytest.mark.long)])
+def test_c47_connectors_made_from_nothing_are_the_same_ones(
+    saga: Saga, stack: LiveStack, faults: Faults, times: int
+) -> None:
+    for _ in range(times):
+        for service in EMITTERS:
+            faults.delete_connector(service)
+        assert faults.connectors() == set()
+        # C13: an order is taken though none of them is there.
+        order_id = saga.place()
+        assert saga.order(order_id)["waiting_for"]["step"] == "stock"
+        assert faults.set_up_connectors() == "5 running, 5 changed"
+        _expect_one_of_each(stack, faults)
+        assert saga.ended(order_id) == "confirmed"
+    saga.verify()
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_c47_everything_started_cold_in_one_go_comes_to_the_same(
+    saga: Saga, stack: LiveStack, faults: Faults
+) -> None:
+    for _ in range(5):
+        lifecycle.down()
+        lifecycle.up()
+        _expect_one_of_each(stack, faults)
+        assert saga.ended(saga.place()) == "confirmed"
+    saga.verify()
+
+
+def _expect_one_of_each(stack: LiveStack, faults: Faults) -> None:
+    """One connector and one slot for each outbox, and each slot is read."""
     assert faults.connectors() == {connector(service) for service in EMITTERS}
-    with psycopg.connect(stack.settings.slots_url.replace("+psycopg", "")) as conn:
-        slots = conn.execute("SELECT slot_name, active FROM pg_replication_slots").fetchall()
-    assert sorted(slots) == sorted((slot(service), True) for service in EMITTERS)
+
+    def slots_are_read() -> None:
+        with psycopg.connect(stack.settings.slots_url.replace("+psycopg", "")) as conn:
+            slots = conn.execute("SELECT slot_name, active FROM pg_replication_slots").fetchall()
+        assert sorted(slots) == sorted((slot(service), True) for service in EMITTERS)
+
+    eventually(slots_are_read)
 
 
 def test_c47_status_names_a_missing_connector(saga: Saga, stack: LiveStack, faults: Faults) -> None:
@@ -74,7 +113,7 @@ def test_c47_status_names_a_missing_connector(saga: Saga, stack: LiveStack, faul
 
     assert faults.set_up_connectors() == "5 running, 1 changed"
     assert saga.ended(order_id) == "confirmed"
-    assert not _connect(stack)
+    until(lambda: not _connect(stack), "status to find nothing wrong")
     saga.verify()
 
 

@@ -70,7 +70,7 @@ def test_a_dropped_slot_is_detected_and_recovered_without_a_hole(
     now = times_on_topic(saga, "order.events")
     assert written(saga, "order") <= now.keys()
     assert {id_: now[id_] for id_ in early} == early, "what had been published is not sent again"
-    assert relay_of("order")["well"]
+    until(lambda: relay_of("order")["well"], "the relay to be well")
     saga.verify([before, *waiting])
 
 

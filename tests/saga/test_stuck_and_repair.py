@@ -126,6 +126,7 @@ def test_repair_asks_for_a_refused_refund_again(saga: Saga, faults: Faults) -> N
         saga.captured(order_id)
         saga.cancelled(order_id)
     until(lambda: saga.order(order_id)["status"] == "needs_attention", "needs_attention")
+    saga.verify()  # waits until everybody has heard of it: an event not taken in would be repaired
     plan = orderctl_json("repair", order_id, "--dry-run")
     assert [one["action"] for one in plan] == ["refund"]
     assert orderctl("repair", order_id, "--yes").returncode == 0
