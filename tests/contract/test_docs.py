@@ -27,6 +27,15 @@ CLIS = {
     "python -m infra.local": typer.main.get_command(local_app),
 }
 
+# Reports of users of real systems: sagas, consumers, relays, schemas, the read model, mails.
+SURVIVED = (
+    *(1, 3, 6, 7, 8, 9, 10, 12, 13, 14, 15),
+    *(30, 31, 32, 33, 35, 36, 38, 39),
+    *(42, 43, 44, 46, 47),
+    *(49, 50, 51, 52, 54),
+    *(55, 56, 58, 60, 64),
+)
+
 # One word for each thing, no promises in adjectives, nothing left to do, nobody's own folders.
 FORBIDDEN = re.compile(
     r"\b(?:simply|just works|obviously|of course|seamless\w*|robust\w*|leverag\w+|blazing\w*"
@@ -120,6 +129,21 @@ def test_every_setting_metric_and_port_exists(page: Document) -> None:
     ports = tomllib.loads((ROOT / "infra/ports.toml").read_text())
     known = {ports["base"] + offset for offset in ports["offsets"].values()} | {ports["base"]}
     assert {int(port) for port in re.findall(r"(?<![\d,.])21[89]\d\d\b", page.text)} <= known
+
+
+def test_every_case_that_a_guarantee_names_is_tested_where_it_says() -> None:
+    rows = (ROOT / "docs/reliability.md").read_text()
+    named = re.findall(r"`(tests/[\w/]+\.py)` \((C\d\d(?:, C\d\d)*)\)", rows)
+    assert len(named) > 20
+    for path, cases in named:
+        tests = (ROOT / path).read_text()
+        missing = [case for case in cases.split(", ") if f"def test_{case.lower()}_" not in tests]
+        assert not missing, f"{path} has no test of {missing}"
+
+
+def test_every_case_that_the_saga_must_survive_has_a_test() -> None:
+    tested = set(re.findall(r"def test_(c\d\d)_", SOURCE))
+    assert not {f"c{number:02}" for number in SURVIVED} - tested
 
 
 @PAGES
