@@ -3,6 +3,7 @@
 from confluent_kafka import Message
 
 from services.orderctl.kafka import bystander, partitions_of, watermarks
+from services.orderctl.murmur2 import partition_of
 from tests.saga.support.orderctl import orderctl, orderctl_json
 from tests.saga.support.saga import Saga
 
@@ -12,14 +13,15 @@ def raw(saga: Saga, topic: str, key: str) -> list[Message]:
     consumer = bystander(saga.settings.kafka_bootstrap)
     try:
         found = []
-        for part in partitions_of(consumer, [topic]):
-            part.offset, high = watermarks(consumer, part)
-            consumer.assign([part])
-            while part.offset < high:
-                for message in consumer.consume(500, 1.0):
-                    part.offset = (message.offset() or 0) + 1
-                    if message.key() == key.encode():
-                        found.append(message)
+        parts = partitions_of(consumer, [topic])
+        part = parts[partition_of(key.encode(), len(parts))]
+        part.offset, high = watermarks(consumer, part)
+        consumer.assign([part])
+        while part.offset < high:
+            for message in consumer.consume(500, 0.1):
+                part.offset = (message.offset() or 0) + 1
+                if message.key() == key.encode():
+                    found.append(message)
         return found
     finally:
         consumer.close()

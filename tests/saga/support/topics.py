@@ -150,7 +150,8 @@ class Topics:
             consumer.assign(starts)
             found: list[Record] = []
             while left:
-                for message in consumer.consume(1000, timeout=0.5):
+                # It waits for so many or so long: what is there has come after a fraction of that.
+                for message in consumer.consume(1000, timeout=0.1):
                     record = as_record(message)
                     if record.key == key:
                         found.append(record)
