@@ -11,6 +11,7 @@ from pathlib import Path
 
 from infra.local.account import die_with_parent
 from infra.local.layout import ROOT
+from infra.local.passwords import PROVIDER_WEBHOOK
 from infra.local.ports import HOST
 from infra.local.stack import Stack
 from infra.names import EMITTERS
@@ -182,6 +183,8 @@ def _fakes(stack: Stack) -> list[Program]:
         **common,
         "SAGA_DATA_DIR": str(stack.layout.data / "payment-provider"),
         "SAGA_HTTP_PORT": str(stack.ports["payment_provider"]),
+        "SAGA_WEBHOOK_URL": f"{stack.ports.url('payment')}/webhooks/provider",
+        "SAGA_WEBHOOK_SECRET": stack.passwords[PROVIDER_WEBHOOK],
     }
     sink = {
         **common,
@@ -198,7 +201,10 @@ def _fakes(stack: Stack) -> list[Program]:
 def _service(stack: Stack, name: str) -> Program:
     extra = {
         "order": {"SAGA_JAEGER_URL": stack.ports.url("jaeger")},
-        "payment": {"SAGA_PROVIDER_URL": f"http://{stack.inside('payment_provider')}"},
+        "payment": {
+            "SAGA_PROVIDER_URL": f"http://{stack.inside('payment_provider')}",
+            "SAGA_PROVIDER_WEBHOOK_SECRET": stack.passwords[PROVIDER_WEBHOOK],
+        },
         "email": {"SAGA_SMTP_HOST": HOST, "SAGA_SMTP_PORT": str(stack.inside_port("mail_smtp"))},
     }
     environment = {**SMALL, **stack.service_environment(name, port=name), **extra.get(name, {})}

@@ -76,8 +76,10 @@ def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
+OFTEN = problem_responses(413, 422, 503)
+"""What every route may answer: too large, not valid, not now."""
 EVERYWHERE = problem_responses(401, 413, 422, 429, 503)
-"""What every route may answer: no key, too large, not valid, too often, not now."""
+"""What every route of a tenant may answer: besides, no key and too often."""
 
 
 def create_app(
@@ -197,6 +199,9 @@ def _on_invalid(_: Request, error: RequestValidationError) -> JSONResponse:
 
 
 def _on_http(_: Request, error: HTTPException) -> JSONResponse:
+    if error.status_code == 400:  # FastAPI's word for a body that is no text
+        wrong = FieldError(field="body", message=str(error.detail))
+        return _answer(422, "invalid-request", "The request has 1 invalid field.", [wrong])
     names = {404: "not-found", 405: "method-not-allowed", 413: "too-large"}
     name = names.get(error.status_code, "http-error")
     headers = dict(error.headers) if error.headers else None
@@ -204,6 +209,8 @@ def _on_http(_: Request, error: HTTPException) -> JSONResponse:
 
 
 def _on_database(_: Request, error: Exception) -> JSONResponse:
+    if is_bad_data(error) and "NUL" in str(error):  # the driver's word; no field is for such text
+        return _answer(422, "invalid-request", "A text may not have a NUL character.")
     if is_bad_data(error) or is_refused(error):
         return _on_bug(_, error)
     LOG.warning("database away", error=str(error)[:300])

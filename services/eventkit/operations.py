@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from services.eventkit import db, jobs, tables
 from services.eventkit.dead_letters import OPEN, Letter
 from services.eventkit.engine import Engine
-from services.eventkit.http import Problem, problem_responses
+from services.eventkit.http import OFTEN, Problem, problem_responses
 from services.eventkit.redrive import Decider, NoSuchLetter, Redrive, Result
 
 Status = Literal["dead", "parked", "quarantined", "redriven", "discarded"]
@@ -109,10 +109,10 @@ class JobOut(BaseModel):
 
 def routes(database: sa.Engine, engine: Engine[Any]) -> APIRouter:
     """The routes, below ``/operations``."""
-    router = APIRouter(prefix="/operations", tags=["operations"])
+    router = APIRouter(prefix="/operations", tags=["operations"], responses=OFTEN)
     redrive = Redrive(database, engine)
 
-    @router.get("/dead-letters", responses=problem_responses(422))
+    @router.get("/dead-letters")
     def letters(
         status: Annotated[list[Status] | None, Query()] = None,
         key: str | None = None,
@@ -126,7 +126,7 @@ def routes(database: sa.Engine, engine: Engine[Any]) -> APIRouter:
             by_reason=dict(Counter(letter.reason for letter in found)),
         )
 
-    @router.get("/dead-letters/{message_id}", responses=problem_responses(404, 422))
+    @router.get("/dead-letters/{message_id}", responses=problem_responses(404))
     def letter(message_id: UUID) -> WholeLetterOut:
         """One letter with its record."""
         try:
@@ -134,7 +134,7 @@ def routes(database: sa.Engine, engine: Engine[Any]) -> APIRouter:
         except NoSuchLetter as error:
             raise Problem(404, "not-found", str(error)) from error
 
-    @router.post("/dead-letters/redrive", responses=problem_responses(404, 422))
+    @router.post("/dead-letters/redrive", responses=problem_responses(404))
     def run_again(wanted: RedriveIn) -> list[ResultOut]:
         """Runs letters through the rules again, those of one key in order, until one fails."""
         decider = Decider(wanted.by, wanted.why)
@@ -149,7 +149,7 @@ def routes(database: sa.Engine, engine: Engine[Any]) -> APIRouter:
             raise Problem(404, "not-found", str(error)) from error
         return _results(results)
 
-    @router.post("/dead-letters/{message_id}/discard", responses=problem_responses(404, 422))
+    @router.post("/dead-letters/{message_id}/discard", responses=problem_responses(404))
     def discard(message_id: UUID, decision: Decision) -> list[ResultOut]:
         """Gives a letter up for good, and runs what was parked behind it."""
         try:
@@ -157,7 +157,7 @@ def routes(database: sa.Engine, engine: Engine[Any]) -> APIRouter:
         except NoSuchLetter as error:
             raise Problem(404, "not-found", str(error)) from error
 
-    @router.get("/jobs", responses=problem_responses(422))
+    @router.get("/jobs")
     def list_jobs(
         status: Annotated[list[JobStatus] | None, Query()] = None,
         key: str | None = None,
@@ -172,7 +172,7 @@ def routes(database: sa.Engine, engine: Engine[Any]) -> APIRouter:
             rows = conn.execute(query.order_by(table.c.run_at).limit(limit)).mappings()
             return [JobOut(**{name: row[name] for name in JobOut.model_fields}) for row in rows]
 
-    @router.post("/jobs/{job_id}/redrive", responses=problem_responses(404, 422))
+    @router.post("/jobs/{job_id}/redrive", responses=problem_responses(404))
     def redrive_job(job_id: UUID, decision: Decision) -> JobOut:
         """Starts a dead or failed job over; the remote knows it by the same key."""
         with database.begin() as conn:

@@ -3,15 +3,17 @@
 from typing import Annotated
 from uuid import UUID, uuid4
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Request
 from pydantic import BaseModel, Field
+from starlette.concurrency import run_in_threadpool
 
 from services.eventkit.access import Tenant
 from services.eventkit.http import EVERYWHERE, Problem, problem_responses
 from services.eventkit.service import Runtime, api_event
+from services.payment.confirmations import Notice, message_id, take_in, verified
 from services.payment.domain import REFUND_FAILED, Payment, payment_key
 from services.payment.settings import PaymentSettings
-from services.payment.store import payment_of
+from services.payment.store import PaymentStore, payment_of
 
 OrderId = Annotated[UUID, Path(examples=["0b54b3a4-6d0e-4b0a-9f3e-1d2c3b4a5f60"])]
 
@@ -30,8 +32,18 @@ class PaymentView(BaseModel):
     version: int = Field(examples=[1])
 
 
+class Received(BaseModel):
+    """It is stored; what it means is looked at later."""
+
+    status: str = "received"
+
+
+_NOTICE = {"schema": Notice.model_json_schema(ref_template="#/components/schemas/{model}")}
+
+
 def routes(runtime: Runtime[Payment, PaymentSettings]) -> APIRouter:
     """The routes of a running payment service."""
+    secret = runtime.settings.provider_webhook_secret if runtime.settings else ""
     router = APIRouter(tags=["payments"], responses=EVERYWHERE)
 
     @router.get("/payments/{order_id}", responses=problem_responses(404))
@@ -55,6 +67,33 @@ def routes(runtime: Runtime[Payment, PaymentSettings]) -> APIRouter:
             raise Problem(409, "no-failed-refund", detail)
         runtime.committed(decision)
         return _view(payment)
+
+    @router.post(
+        "/webhooks/provider",
+        status_code=202,
+        openapi_extra={"requestBody": {"required": True, "content": {"application/json": _NOTICE}}},
+    )
+    async def hear_provider(request: Request) -> Received:
+        """What the provider tells by itself (Standard Webhooks); a repeat changes nothing."""
+        body = await request.body()
+        webhook_id, notice = verified(secret, body, request.headers)
+        await run_in_threadpool(take, webhook_id, notice)
+        return Received()
+
+    def take(webhook_id: str, notice: Notice) -> None:
+        key = str(notice.data.reference)
+        with runtime.db.begin() as conn:
+            if not take_in(conn, webhook_id, notice):
+                return
+            payment = PaymentStore().load(conn, [key]).get(key)
+            if payment is None:
+                return
+            told = notice.data.model_dump(mode="json", exclude={"reference"})
+            command = api_event(
+                "ProviderTold", key, told, payment.tenant_id, "provider", message_id(webhook_id)
+            )
+            decision = runtime.command(conn, command)
+        runtime.committed(decision)
 
     return router
 

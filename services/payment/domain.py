@@ -32,6 +32,8 @@ TRANSITIONS: Mapping[tuple[str | None, str], str] = {
     (PENDING, "charge.succeeded:declined"): DECLINED,
     (PENDING, "charge.succeeded:voided"): DECLINED,
     (PENDING, "charge.failed"): DECLINED,
+    (PENDING, "confirmation.succeeded:captured"): CAPTURED,
+    (PENDING, "confirmation.succeeded:declined"): DECLINED,
     (PENDING, "OrderCancelled"): VOIDING,
     (CAPTURED, "OrderCancelled"): REFUNDING,
     (VOIDING, "void.succeeded:voided"): VOIDED,
@@ -40,6 +42,9 @@ TRANSITIONS: Mapping[tuple[str | None, str], str] = {
     (VOIDING, "charge.succeeded:captured"): REFUNDING,
     (VOIDED, "charge.succeeded:captured"): REFUNDING,
     (DECLINED, "charge.succeeded:captured"): REFUNDING,
+    (VOIDING, "confirmation.succeeded:captured"): REFUNDING,
+    (VOIDED, "confirmation.succeeded:captured"): REFUNDING,
+    (DECLINED, "confirmation.succeeded:captured"): REFUNDING,
     (REFUNDING, "refund.succeeded"): REFUNDED,
     (REFUNDING, "refund.failed"): REFUND_FAILED,
     (REFUND_FAILED, "refund.succeeded"): REFUNDED,
@@ -137,6 +142,29 @@ def cancel(state: Payment | None, key: str, tenant_id: str) -> Decision[Payment]
 def charge_answered(state: Payment | None, answer: str, reason: str) -> Decision[Payment]:
     """Record what became of the charge: ``captured``, ``declined`` or ``voided``."""
     return _settled(state, f"charge.succeeded:{answer}", reason or answer)
+
+
+def provider_told(state: Payment | None, told: Mapping[str, Any]) -> Decision[Payment]:
+    """Note what the provider says by itself; it is looked at later, away from its request."""
+    if state is None:
+        return _ignored(state)
+    return Decision(APPLIED, state, jobs=(NewJob("confirmation", told),))
+
+
+def confirmed(state: Payment | None, told: Mapping[str, Any]) -> Decision[Payment]:
+    """Take the provider's own word for the answer to a charge, which is asked for no more.
+
+    Whichever comes first counts, the word or the answer; the other changes nothing.
+    """
+    if state is None:
+        return _ignored(state)
+    if (told["amount"], told["currency"]) != (state.amount, state.currency):
+        return Decision(ignored("other_amount"))
+    reason = told["reason"] or told["status"]
+    decision = _settled(state, f"confirmation.succeeded:{told['status']}", reason)
+    if decision.state is None or state.status != PENDING:
+        return decision
+    return replace(decision, cancel_jobs=("charge",))
 
 
 def charge_refused(state: Payment | None, reason: str) -> Decision[Payment]:

@@ -8,6 +8,8 @@ from services.payment.domain import (
     charge,
     charge_answered,
     charge_refused,
+    confirmed,
+    provider_told,
     refund_failed,
     refund_succeeded,
     retry_refund,
@@ -35,6 +37,16 @@ def on_order_cancelled(state: Payment | None, event: Event, facts: Facts) -> Dec
 def on_charge_succeeded(state: Payment | None, event: Event, facts: Facts) -> Decision[Payment]:
     """Take the provider's answer to a charge: captured, declined or voided."""
     return charge_answered(state, event.data["status"], event.data["reason"])
+
+
+def on_provider_told(state: Payment | None, command: Event, facts: Facts) -> Decision[Payment]:
+    """Keep what the provider has told for later."""
+    return provider_told(state, command.data)
+
+
+def on_confirmation(state: Payment | None, event: Event, facts: Facts) -> Decision[Payment]:
+    """Take what the provider has told: captured or declined."""
+    return confirmed(state, event.data["asked"])
 
 
 def on_charge_failed(state: Payment | None, event: Event, facts: Facts) -> Decision[Payment]:
@@ -95,5 +107,13 @@ HANDLERS = handlers(
         undoes="PaymentCaptured",
     ),
     On("refund.failed", "job", on_refund_failed, emits=("RefundFailed",)),
+    On("ProviderTold", "api", on_provider_told, jobs=("confirmation",)),
+    On(
+        "confirmation.succeeded",
+        "job",
+        on_confirmation,
+        emits=("PaymentCaptured", "PaymentDeclined"),
+        jobs=("refund",),
+    ),
     On("RetryRefund", "api", on_retry_refund, jobs=("refund",)),
 )

@@ -48,10 +48,14 @@ class Calls:
 
 
 def kinds(settings: PaymentSettings) -> Sequence[JobKind]:
-    """The kinds of payment's jobs. A charge and a void are asked for ever: money may have moved."""
+    """The kinds of payment's jobs. A charge and a void are asked for ever: money may have moved.
+
+    A confirmation asks nobody: the provider has told it already.
+    """
     calls = Calls(Provider(settings.provider_url, settings.provider_timeout))
     timeout = WAITS_PER_CALL * settings.provider_timeout
     return (
+        JobKind("confirmation"),
         JobKind("charge", calls.charge, REMOTE, max_attempts=None, timeout=timeout),
         JobKind("void", calls.void, REMOTE, max_attempts=None, timeout=timeout),
         JobKind("refund", calls.refund, REMOTE, max_attempts=8, timeout=timeout),

@@ -1,6 +1,7 @@
 """Payments; the constraints are in the migrations."""
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import JSONB
 
 metadata = sa.MetaData()
 
@@ -17,4 +18,14 @@ payments = sa.Table(
     sa.Column("reason", sa.Text, nullable=False),
     sa.Column("refunds_refused", sa.Integer, nullable=False),
     sa.Column("version", sa.BigInteger, nullable=False),
+)
+
+provider_events = sa.Table(
+    "provider_events",
+    metadata,
+    sa.Column("webhook_id", sa.Text, primary_key=True),
+    sa.Column("key", sa.Text, nullable=False),
+    sa.Column("event_type", sa.Text, nullable=False),
+    sa.Column("body", JSONB, nullable=False),
+    sa.Column("received_at", sa.DateTime(timezone=True), server_default=sa.func.now()),
 )

@@ -17,6 +17,7 @@ from infra.fakes.payment_provider.ledger import (
     page_of_entries,
     page_of_requests,
 )
+from infra.fakes.payment_provider.notices import notices
 from infra.fakes.payment_provider.settings import ProviderSettings
 from infra.fakes.payment_provider.settlement import Settlements
 from infra.fakes.payment_provider.tokens import behaviour_of
@@ -37,7 +38,8 @@ def create_app(settings: ProviderSettings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await settlements.resume()
-        yield
+        async with notices(ledger, settings.webhook_url, settings.webhook_secret):
+            yield
         await settlements.close()
         ledger.file.close()
 
@@ -62,7 +64,7 @@ def _charges_router(ledger: Ledger, settlements: Settlements, hold_seconds: floa
             await settlements.start(key)
         if reply.first and behaviour_of(ask.token).hold_first:
             await _while_connected(request, asyncio.sleep(hold_seconds))
-        if processing:
+        if processing and not behaviour_of(ask.token).at_once:
             await _while_connected(request, settlements.wait(key))
             reply = await ledger.file.run(partial(charges.answer, key=key))
         return _respond(reply)

@@ -144,6 +144,11 @@ def _finish(connection: sqlite3.Connection, charge: sqlite3.Row, reason: str | N
     connection.execute(
         "UPDATE charges SET status = ?, reason = ? WHERE key = ?", (status, reason, charge["key"])
     )
+    if behaviour_of(charge["token"]).notify:
+        connection.execute(
+            "INSERT INTO notices (charge_key, webhook_id) VALUES (?, ?)",
+            (charge["key"], f"msg_{uuid4().hex}"),
+        )
     if status == "captured":
         connection.execute(
             "INSERT INTO entries (kind, charge_key, amount, currency, reference, at)"

@@ -43,6 +43,11 @@ CREATE TABLE IF NOT EXISTS entries (
   at         TEXT NOT NULL
 );
 CREATE UNIQUE INDEX IF NOT EXISTS one_capture ON entries (charge_key) WHERE kind = 'capture';
+CREATE TABLE IF NOT EXISTS notices (
+  charge_key TEXT PRIMARY KEY REFERENCES charges (key),
+  webhook_id TEXT NOT NULL UNIQUE,
+  sent_at    TEXT
+);
 CREATE TABLE IF NOT EXISTS requests (
   seq    INTEGER PRIMARY KEY AUTOINCREMENT,
   at     TEXT NOT NULL,

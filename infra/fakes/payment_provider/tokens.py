@@ -10,7 +10,7 @@ CARD_DECLINED = "card_declined"
 FOR_EVER = 1_000_000
 UNKNOWN_TOKEN = "unknown_token"  # noqa: S105 - a reason, not a secret
 
-_NUMBERED = re.compile(r"(tok_slow|tok_flaky|refund_flaky|refund_fails)_(\d{1,6})")
+_NUMBERED = re.compile(r"(tok_slow|tok_async|tok_flaky|refund_flaky|refund_fails)_(\d{1,6})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,8 @@ class Behaviour:
 
     ``slow_ms`` milliseconds pass before a charge is settled; ``hold_first`` keeps the first
     answer back; the first ``flaky`` charges and ``refund_flaky`` refunds are answered with 503; the
-    first ``refund_fails`` refunds are refused for good.
+    first ``refund_fails`` refunds are refused for good. ``notify`` has the result told by a
+    webhook; ``at_once`` answers before there is one.
     """
 
     decline_reason: str | None = None
@@ -28,6 +29,8 @@ class Behaviour:
     flaky: int = 0
     refund_fails: int = 0
     refund_flaky: int = 0
+    notify: bool = False
+    at_once: bool = False
 
 
 def behaviour_of(token: str) -> Behaviour:
@@ -46,6 +49,8 @@ def _with_part(behaviour: Behaviour, part: str) -> Behaviour:
             return replace(behaviour, decline_reason=behaviour.decline_reason or CARD_DECLINED)
         case "tok_timeout_then_ok":
             return replace(behaviour, hold_first=True)
+        case "notify":
+            return replace(behaviour, notify=True)
         case "refund_fails":
             return replace(behaviour, refund_fails=FOR_EVER)
     numbered = _NUMBERED.fullmatch(part)
@@ -55,8 +60,12 @@ def _with_part(behaviour: Behaviour, part: str) -> Behaviour:
     match numbered[1]:
         case "tok_slow":
             return replace(behaviour, slow_ms=number)
+        case "tok_async":
+            return replace(behaviour, slow_ms=number, notify=True, at_once=True)
         case "tok_flaky":
             return replace(behaviour, flaky=number)
+        case "notify":
+            return replace(behaviour, notify=True)
         case "refund_fails":
             return replace(behaviour, refund_fails=number)
         case _:

@@ -6,7 +6,7 @@ import pytest
 from fastapi import APIRouter
 from psycopg.errors import UndefinedTable
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy.exc import OperationalError, ProgrammingError
+from sqlalchemy.exc import DataError, OperationalError, ProgrammingError
 from starlette.testclient import TestClient
 
 from services.eventkit.http import PROBLEM_JSON, Check, FieldError, Problem, create_app
@@ -32,6 +32,10 @@ def _client(reason: str | None = None) -> TestClient:
             raise OperationalError("SELECT 1", {}, Exception("gone"))
         if how == "statement":
             raise ProgrammingError("SELECT 1", {}, UndefinedTable("no such table"))
+        if how == "nul":
+            raise DataError(
+                "SELECT 1", {}, Exception("text fields cannot contain NUL (0x00) bytes")
+            )
         if how == "problem":
             raise Problem(409, "order-ended", "Too late.", [FieldError(field="x", message="y")])
         raise ZeroDivisionError(how)
@@ -70,6 +74,7 @@ def test_c22_an_invalid_body_is_422_and_names_the_field(body: str, field: str) -
         ("/fails/problem", 409, "/problems/order-ended"),
         ("/fails/database", 503, "/problems/unavailable"),
         ("/fails/statement", 500, "/problems/internal-error"),
+        ("/fails/nul", 422, "/problems/invalid-request"),
         ("/fails/bug", 500, "/problems/internal-error"),
         ("/nowhere", 404, "/problems/not-found"),
         ("/items", 405, "/problems/method-not-allowed"),
@@ -79,6 +84,12 @@ def test_every_error_is_problem_details(path: str, status: int, type_: str) -> N
     answer = _client().get(path)
     assert (answer.status_code, answer.json()["type"]) == (status, type_)
     assert answer.headers["content-type"] == PROBLEM_JSON
+
+
+def test_a_body_that_is_no_text_is_invalid() -> None:
+    headers = {"content-type": "application/json"}
+    answer = _client().post("/items", content=b'["\xff"]', headers=headers)
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (422, "body")
 
 
 def test_a_bug_does_not_show_its_insides() -> None:

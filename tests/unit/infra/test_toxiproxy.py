@@ -25,7 +25,7 @@ def stack(toxiproxy: Path | None) -> Stack:
     return Stack(
         layout=Layout(here, here),
         ports=PORTS,
-        passwords=dict.fromkeys(accounts, "secret"),
+        passwords=dict.fromkeys((*accounts, "provider_webhook"), "secret"),
         java=Java(here),
         distributions=Distributions(here, here, here),
         postgres=PostgresHome(data=here, binaries=here, account=None),

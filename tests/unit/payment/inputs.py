@@ -15,6 +15,7 @@ CANCELLED = {
     "currency": "EUR",
     "reason": "customer_request",
 }
+TOLD = {"status": "captured", "amount": 4200, "currency": "EUR", "reason": None}
 
 
 def refund_failed(reason: str, key: str = refund_key(ORDER)) -> Event:
@@ -32,6 +33,11 @@ INPUTS = {
     "voided": event("void.succeeded", {"status": "voided"}),
     "void declined": event("void.succeeded", {"status": "declined"}),
     "void captured": event("void.succeeded", {"status": "captured"}),
+    "told": event("ProviderTold", TOLD),
+    "captured by word": event("confirmation.succeeded", {"asked": TOLD}),
+    "declined by word": event(
+        "confirmation.succeeded", {"asked": {**TOLD, "status": "declined", "reason": "stolen"}}
+    ),
     "refunded": event("refund.succeeded", {}),
     "refund failed": refund_failed("refund_refused"),
     "retry": event("RetryRefund", {}),

@@ -4,7 +4,7 @@ import pytest
 
 from services.payment.domain import IGNORED, TRANSITIONS, payment_key
 from services.payment.handlers import HANDLERS
-from tests.unit.payment.inputs import INPUTS, after, again, refund_failed
+from tests.unit.payment.inputs import INPUTS, TOLD, after, again, refund_failed
 from tests.unit.ruleset import ORDER, Ruleset, event, sequences
 
 MONEY = {"payment_id": payment_key(ORDER), "amount": 4200, "currency": "EUR"}
@@ -183,3 +183,46 @@ def test_any_order_and_number_of_inputs_keeps_the_money_straight() -> None:
 def test_every_status_has_a_word_for_what_does_not_apply() -> None:
     statuses = {None, *TRANSITIONS.values()}
     assert set(IGNORED) == statuses
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("captured by word",),
+        ("captured by word", "captured"),
+        ("captured", "captured by word"),
+        ("captured by word", "captured by word", "captured"),
+    ],
+)
+def test_c25_a_capture_that_the_provider_tells_counts_once(
+    names: tuple[str, ...],
+) -> None:
+    rules = after("reserved", *names)
+    assert (status(rules), rules.types()) == ("captured", ["PaymentCaptured"])
+    assert rules.states[ORDER].captured == 4200
+
+
+def test_c25_a_word_ends_the_asking_and_one_about_no_payment_does_nothing() -> None:
+    rules = after("reserved")
+    assert rules.give(again("told")).jobs[0].kind == "confirmation"
+    assert rules.give(again("captured by word")).cancel_jobs == ("charge",)
+    assert after().give(again("told")).outcome == "ignored:no_payment"
+
+
+def test_c25_a_word_about_another_amount_is_not_believed() -> None:
+    rules = after("reserved")
+    told = {**TOLD, "amount": 1}
+    decision = rules.give(event("confirmation.succeeded", {"asked": told}))
+    assert (decision.outcome, status(rules)) == ("ignored:other_amount", "pending")
+
+
+def test_c25_a_decline_is_told_once_and_a_capture_after_it_is_refunded() -> None:
+    rules = after("reserved", "declined by word", "declined")
+    assert (status(rules), rules.types()) == ("declined", ["PaymentDeclined"])
+    assert rules.give(again("captured by word")).outcome == "refund_due"
+
+
+def test_c25_a_word_after_the_cancel_is_refunded() -> None:
+    rules = after("reserved", "cancelled")
+    assert rules.give(again("captured by word")).outcome == "refund_due"
+    assert (status(rules), rules.jobs[-1][1].kind) == ("refunding", "refund")

@@ -1,0 +1,77 @@
+"""Every service keeps to its own OpenAPI description, whatever it is asked."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import httpx
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import Unsatisfiable
+from schemathesis import GenerationMode
+from schemathesis.core.result import Ok
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+from infra.names import SERVICES
+from tests.live_stack import LiveStack
+from tests.saga.support.orderctl import orderctl, orderctl_json
+
+PROFILE = settings(
+    max_examples=15,
+    deadline=None,
+    database=None,
+    derandomize=True,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+ENDLESS = r"/orders(/{order_id})?/events$"
+DECISIONS = r"/operations/.*/(redrive|discard)$"
+"""These act on letters and jobs of other tests."""
+BEYOND = positive_data_acceptance
+"""A description cannot say everything: that a SKU comes once, what a cursor is."""
+
+
+@pytest.fixture(scope="module")
+def key(stack: LiveStack) -> Iterator[str]:
+    """The API key of a tenant that nobody else uses."""
+    made = orderctl_json("keys", "create", "schemathesis")
+    yield made["key"]
+    assert orderctl("keys", "revoke", made["id"]).returncode == 0
+
+
+@pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
+@pytest.mark.parametrize("service", SERVICES)
+def test_no_answer_is_undocumented_and_none_is_a_failure(
+    stack: LiveStack, key: str, service: str, mode: GenerationMode
+) -> None:
+    """Requests that fit the description, and requests that do not."""
+    url, headers = stack.url(service), {"Authorization": f"Bearer {key}"}
+    found = httpx.get(f"{url}/openapi.json", timeout=30).json()
+    for described in _operations(found):
+        for parameter in described.get("parameters", ()):
+            if parameter["name"] == "wait":
+                parameter["schema"]["maximum"] = 0  # for what will not come
+        described.pop("security", None)  # a key is not needed here: see the open tenant
+    api = schemathesis.openapi.from_dict(found)
+    api.config.update(base_url=url)
+    for result in api.exclude(path_regex=f"({ENDLESS})|({DECISIONS})").get_all_operations():
+        assert isinstance(result, Ok), result
+        operation = result.ok()
+
+        @given(case=operation.as_strategy(generation_mode=mode))
+        @PROFILE
+        def each(case: schemathesis.Case[Any]) -> None:
+            answer = case.call(headers=headers, timeout=90)
+            if answer.status_code == 503:  # only where one asks for what is not there yet
+                assert answer.json()["type"] == "/problems/not-seen-yet"
+            else:
+                case.validate_response(answer, excluded_checks=[BEYOND])
+
+        with suppress(Unsatisfiable):  # what takes nothing cannot be given anything wrong
+            each()
+
+
+def _operations(api: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for methods in api["paths"].values():
+        yield from methods.values()
