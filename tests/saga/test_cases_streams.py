@@ -38,7 +38,7 @@ def url(saga: Saga, path: str) -> str:
 
 
 def test_a_poll_gets_the_order_only_when_it_has_changed(saga: Saga) -> None:
-    order_id = saga.place(token="tok_slow_2000")
+    order_id = saga.place(token="tok_slow_5000")
     saga.charging(order_id)
     waits = until(
         lambda: (
@@ -86,7 +86,7 @@ def _get(saga: Saga, order_id: str, wait: int = 0, tag: str = "") -> httpx.Respo
 
 def test_waiting_holds_no_database_connection(saga: Saga) -> None:
     """The service has eight connections: forty waiters would leave none for an order."""
-    order_id = saga.place(token="tok_slow_15000")
+    order_id = saga.place(token="tok_slow_30000")
     path = url(saga, f"/orders/{order_id}/events")
     with ExitStack() as open_streams, ThreadPoolExecutor(20) as clients:
         streams = [open_streams.enter_context(follow(path)) for _ in range(20)]

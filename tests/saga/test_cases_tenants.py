@@ -94,7 +94,12 @@ def test_c24_another_tenants_order_is_not_there(saga: Saga, ada: Client, eve: Cl
         answer = eve.send(service, method, path)
         assert answer.status_code == 404, (service, path, answer.text)
     assert eve.send("projector", "GET", "/orders").json()["orders"] == []
-    ending = ada.send("order", "GET", f"/orders/{order_id}?wait=15").json()
+
+    def ended() -> dict[str, Any] | None:
+        answer: dict[str, Any] = ada.send("order", "GET", f"/orders/{order_id}?wait=15").json()
+        return answer if answer["status"] != "pending" else None
+
+    ending = until(ended, "the ending")
     assert (ending["status"], ending["reason"]) == ("confirmed", None)
     for service in ("order", "inventory", "payment", "email"):
         rows = saga.db.rows(
