@@ -113,7 +113,7 @@ class Worker:
         with tracing.span(f"job {kind.name}", SpanKind.INTERNAL, parent, attributes):
             started = time.monotonic()
             try:
-                data = self._pools[kind.remote].call(kind, job)
+                data = self._call(job, kind)
             except Refused as error:
                 reason = {"reason": str(error)}
                 self._stored(job, lambda: self._complete(job, "failed", reason))
@@ -127,6 +127,16 @@ class Worker:
                 self._stored(job, lambda: self._complete(job, "succeeded", data))
             finally:
                 metrics.JOB_SECONDS.labels(kind.name).observe(time.monotonic() - started)
+
+    def _call(self, job: Claimed, kind: JobKind) -> Mapping[str, Any]:
+        """Makes the outside call, unless every attempt ended without a result.
+
+        It may be the call that kills its worker, or the result that nobody can store: then it would
+        be made again with every lease, for ever.
+        """
+        if kind.max_attempts is not None and job.attempt > kind.max_attempts:
+            raise RetryLater("no attempt had a result")
+        return self._pools[kind.remote].call(kind, job)
 
     def _stored(self, job: Claimed, store: Callable[[], None]) -> None:
         """Tries again while the database is away: only this thread knows what the remote did.

@@ -215,6 +215,27 @@ def test_attempts_are_used_up(database: sa.Engine, error: Exception) -> None:
     assert results(database) == "attempts_exhausted;"
 
 
+def test_a_job_whose_attempts_all_ended_without_a_result_is_not_tried_for_ever(
+    database: sa.Engine,
+) -> None:
+    calls: list[int] = []
+
+    def call(context: JobContext) -> Mapping[str, Any]:
+        calls.append(context.attempt)
+        return {}
+
+    add(database, job())
+    for worker in range(3):
+        claim(database, f"killed-{worker}", NOW + worker * 2 * KIND.lease)
+    with database.begin() as conn:
+        conn.exec_driver_sql("UPDATE jobs SET locked_until = now() - interval '1 s'")
+    with working(database, call):
+        until(lambda: state(database) == [("dead", 4)], 10, "the job")
+    assert calls == []
+    assert results(database) == "attempts_exhausted;"
+    assert last_error(database) == "no attempt had a result"
+
+
 def test_an_unreachable_remote_uses_no_attempt(database: sa.Engine) -> None:
     calls: list[int] = []
 

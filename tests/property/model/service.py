@@ -132,6 +132,8 @@ class Service:
         """Makes the outside call of a claimed job."""
         job, kind = claim.job, self._kinds[claim.job.kind]
         try:
+            if kind.max_attempts is not None and job.attempts > kind.max_attempts:
+                raise RetryLater("no attempt had a result")
             context = JobContext(job.key, job.args, job.attempts, job.cause.tenant_id)
             claim.result = Result(db.SUCCEEDED, kind.call(context) if kind.call else {})
         except Refused as error:
