@@ -200,7 +200,11 @@ def _fakes(stack: Stack) -> list[Program]:
 
 def _service(stack: Stack, name: str) -> Program:
     extra = {
-        "order": {"SAGA_JAEGER_URL": stack.ports.url("jaeger")},
+        # All receivers of webhooks of an embedded stack are on this machine, like everything else.
+        "order": {
+            "SAGA_JAEGER_URL": stack.ports.url("jaeger"),
+            "SAGA_WEBHOOK_PRIVATE_TARGETS": "1",
+        },
         "payment": {
             "SAGA_PROVIDER_URL": f"http://{stack.inside('payment_provider')}",
             "SAGA_PROVIDER_WEBHOOK_SECRET": stack.passwords[PROVIDER_WEBHOOK],

@@ -22,6 +22,7 @@ from services.order.reading import Reading, found
 from services.order.settings import OrderSettings
 from services.order.store import OrderStore
 from services.order.streams import EventStream, Streams
+from services.order.webhook_api import webhook_routes
 
 Wait = Annotated[
     int,
@@ -157,6 +158,7 @@ def routes(runtime: Runtime[Order, OrderSettings]) -> APIRouter:
             )
         return shown(order, settings.jaeger_url)
 
+    router.include_router(webhook_routes(runtime))
     return router
 
 

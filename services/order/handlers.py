@@ -4,8 +4,9 @@ from datetime import datetime
 from typing import Final
 
 from services.eventkit.decision import Decision, Event, Facts, On, handlers
-from services.order import domain
+from services.order import domain, webhooks
 from services.order.domain import Line, Order
+from services.order.webhooks import JOB, told
 
 Result = Decision[Order]
 
@@ -43,42 +44,64 @@ def on_stock_released(order: Order | None, event: Event, facts: Facts) -> Result
 
 def on_payment_captured(order: Order | None, event: Event, facts: Facts) -> Result:
     """The last step forward, unless it overtakes a decline."""
-    return domain.confirm(order, event.data["amount"], event.sequence, facts.now)
+    return told(
+        domain.confirm(order, event.data["amount"], event.sequence, facts.now), event, facts
+    )
 
 
 def on_stock_rejected(order: Order | None, event: Event, facts: Facts) -> Result:
     """Nothing was reserved, so there is nothing to give back but the order itself."""
-    return domain.cancel(order, event.type, domain.OUT_OF_STOCK, facts.now)
+    return told(domain.cancel(order, event.type, domain.OUT_OF_STOCK, facts.now), event, facts)
 
 
 def on_payment_declined(order: Order | None, event: Event, facts: Facts) -> Result:
     """Nothing was captured; the stock goes back when inventory hears of the cancel."""
-    return domain.cancel(order, event.type, domain.PAYMENT_DECLINED, facts.now)
+    return told(domain.cancel(order, event.type, domain.PAYMENT_DECLINED, facts.now), event, facts)
 
 
 def on_cancel_order(order: Order | None, command: Event, facts: Facts) -> Result:
     """The customer changed their mind while the order was pending."""
-    return domain.cancel(order, command.type, domain.CUSTOMER_REQUEST, facts.now)
+    return told(
+        domain.cancel(order, command.type, domain.CUSTOMER_REQUEST, facts.now), command, facts
+    )
 
 
 def on_deadline(order: Order | None, event: Event, facts: Facts) -> Result:
     """``pay_by`` has passed."""
-    return domain.cancel(order, event.type, domain.PAYMENT_TIMEOUT, facts.now)
+    return told(domain.cancel(order, event.type, domain.PAYMENT_TIMEOUT, facts.now), event, facts)
 
 
 def on_payment_refunded(order: Order | None, event: Event, facts: Facts) -> Result:
     """Progress, and the way out of ``needs_attention``; a pending order was declined before."""
-    return domain.note_refund(order, facts.now)
+    return told(domain.note_refund(order, facts.now), event, facts)
 
 
 def on_refund_failed(order: Order | None, event: Event, facts: Facts) -> Result:
     """A compensation failed for good; a pending order was declined before."""
-    return domain.need_attention(order, event.data["reason"], facts.now)
+    return told(domain.need_attention(order, event.data["reason"], facts.now), event, facts)
+
+
+def on_send_webhook(order: Order | None, command: Event, facts: Facts) -> Result:
+    """A person wants a message sent to a webhook."""
+    return webhooks.send(command.data["delivery"])
+
+
+def on_webhook_answered(order: Order | None, event: Event, facts: Facts) -> Result:
+    """What became of an attempt to tell a webhook."""
+    name = webhooks.delivery_name(event.data["asked"]["delivery_id"])
+    return webhooks.answered(facts.related.get(name), event.data, facts.now)
+
+
+def on_webhook_failed(order: Order | None, event: Event, facts: Facts) -> Result:
+    """The attempt itself went wrong, and not by the receiver's doing: it is given up."""
+    name = webhooks.delivery_name(event.data["asked"]["delivery_id"])
+    result = {"outcome": "dead", "error": event.data["reason"]}
+    return webhooks.answered(facts.related.get(name), result, facts.now)
 
 
 HANDLERS: Final = handlers(
     On("PlaceOrder", "api", on_place_order, ("OrderPlaced",), (domain.DEADLINE,)),
-    On("CancelOrder", "api", on_cancel_order, ("OrderCancelled",), undoes="PlaceOrder"),
+    On("CancelOrder", "api", on_cancel_order, ("OrderCancelled",), (JOB,), undoes="PlaceOrder"),
     On("StockReserved", "inventory.events", on_stock_reserved),
     On("StockReleased", "inventory.events", on_stock_released),
     On(
@@ -86,6 +109,7 @@ HANDLERS: Final = handlers(
         "inventory.events",
         on_stock_rejected,
         ("OrderCancelled",),
+        (JOB,),
         undoes="PlaceOrder",
     ),
     On(
@@ -93,26 +117,33 @@ HANDLERS: Final = handlers(
         "payment.events",
         on_payment_captured,
         ("OrderConfirmed", "OrderCancelled"),
+        (JOB,),
     ),
     On(
         "PaymentDeclined",
         "payment.events",
         on_payment_declined,
         ("OrderCancelled",),
+        (JOB,),
         undoes="PlaceOrder",
     ),
-    On("PaymentRefunded", "payment.events", on_payment_refunded, ("OrderCancelled",)),
+    On("PaymentRefunded", "payment.events", on_payment_refunded, ("OrderCancelled",), (JOB,)),
     On(
         "RefundFailed",
         "payment.events",
         on_refund_failed,
         ("OrderCancelled", "OrderNeedsAttention"),
+        (JOB,),
     ),
     On(
         f"{domain.DEADLINE}.succeeded",
         "job",
         on_deadline,
         ("OrderCancelled",),
+        (JOB,),
         undoes="PlaceOrder",
     ),
+    On("SendWebhook", "api", on_send_webhook, jobs=(JOB,)),
+    On(f"{JOB}.succeeded", "job", on_webhook_answered, jobs=(JOB,)),
+    On(f"{JOB}.failed", "job", on_webhook_failed),
 )

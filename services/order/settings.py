@@ -37,6 +37,8 @@ class OrderSettings(ServiceSettings, Budgets):
     admission_max_age: float = Field(default=120.0, gt=0)  # of the oldest event not yet read
     admission_look: float = Field(default=2.0, gt=0)  # how often it is measured
     admission_retry_after: int = Field(default=5, ge=1)
+    webhook_timeout: float = Field(default=5.0, gt=0)  # of connecting and of an answer, each
+    webhook_private_targets: bool = False  # webhooks may be http, and point at machines of ours
     waiting_look: float = 5.0  # how often waiting orders are counted
     heartbeat: float = Field(default=15.0, gt=0)  # seconds of silence in a stream at most
     stream_limit: int = Field(default=1500, ge=1)  # streams and long polls of one tenant at once

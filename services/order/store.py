@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
@@ -10,7 +10,7 @@ from sqlalchemy.engine import Connection, RowMapping
 
 from services.eventkit import db
 from services.eventkit.decision import Event
-from services.order import changes
+from services.order import changes, webhook_store
 from services.order.domain import Line, Order
 from services.order.tables import orders
 
@@ -18,6 +18,21 @@ _PLAIN = [field.name for field in fields(Order) if field.name not in {"key", "li
 _WANTED = sa.select(orders).where(
     orders.c.order_id == sa.any_(sa.bindparam("keys", type_=ARRAY(sa.Text)))
 )
+
+
+TELLING: Final = frozenset(
+    {
+        "StockRejected",
+        "PaymentCaptured",
+        "PaymentDeclined",
+        "PaymentRefunded",
+        "RefundFailed",
+        "CancelOrder",
+        "payment_deadline.succeeded",
+    }
+)
+"""The inputs that can end an order: their rules may tell webhooks."""
+RESULTS: Final = frozenset({"webhook.succeeded", "webhook.failed"})
 
 
 class OrderStore:
@@ -31,8 +46,12 @@ class OrderStore:
     def related(
         self, conn: Connection, events: Sequence[Event], states: Mapping[str, Order]
     ) -> dict[str, Any]:
-        """An order's rules need nothing but the order."""
-        return {}
+        """Whom a tenant wants told where an order may end, and what a delivery was."""
+        tenants = {event.tenant_id for event in events if event.type in TELLING}
+        deliveries = {
+            event.data["asked"]["delivery_id"] for event in events if event.type in RESULTS
+        }
+        return webhook_store.related(conn, tenants, deliveries)
 
     def save(
         self, conn: Connection, states: Mapping[str, Order], related: Mapping[str, Any]
@@ -40,6 +59,7 @@ class OrderStore:
         """Writes the changed orders, and what streams tell of them, in one statement each."""
         db.upsert_rows(conn, orders, [_row(order) for order in states.values()])
         changes.record(conn, list(states.values()))
+        webhook_store.save(conn, related)
 
     def open_orders(self, conn: Connection, tenant_id: str, most: int) -> int:
         """How many orders of a tenant are pending, counted up to ``most``."""

@@ -50,3 +50,36 @@ idempotency_keys = sa.Table(
     sa.Column("body", JSONB, nullable=False),
     sa.Column("created_at", _Time, server_default=sa.func.now()),
 )
+
+webhooks = sa.Table(
+    "webhooks",
+    metadata,
+    sa.Column("webhook_id", sa.Text, primary_key=True),
+    sa.Column("tenant_id", sa.Text, nullable=False),
+    sa.Column("url", sa.Text, nullable=False),
+    sa.Column("events", JSONB, nullable=False),
+    sa.Column("secret", sa.Text, nullable=False),
+    sa.Column("old_secret", sa.Text),
+    sa.Column("old_until", _Time),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text),
+    sa.Column("created_at", _Time, server_default=sa.func.now()),
+)
+
+deliveries = sa.Table(
+    "deliveries",
+    metadata,
+    sa.Column("delivery_id", sa.Text, primary_key=True),
+    sa.Column("webhook_id", sa.Text, nullable=False),
+    sa.Column("tenant_id", sa.Text, nullable=False),
+    sa.Column("key", sa.Text, nullable=False),
+    sa.Column("event_type", sa.Text, nullable=False),
+    sa.Column("payload", JSONB, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("answer", sa.Integer),
+    sa.Column("error", sa.Text),
+    sa.Column("next_at", _Time),
+    sa.Column("created_at", _Time, nullable=False),
+    sa.Column("updated_at", _Time, nullable=False),
+)

@@ -1,0 +1,93 @@
+"""The outside call of a webhook: one attempt, and what its answer means."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
+
+import httpx
+import sqlalchemy as sa
+from standardwebhooks import Webhook as Signer
+
+from services.eventkit.jobs import JobContext
+from services.order import targets, webhook_store
+from services.order.webhooks import ENABLED, PENDING, Delivery, Webhook
+
+DAY: Final = 86_400.0
+_BUSY = frozenset({429, 503})
+
+
+class Sender:
+    """Makes attempts. ``timeout`` is the longest wait for connecting and for an answer, each."""
+
+    def __init__(self, db: sa.Engine, private_allowed: bool, timeout: float) -> None:
+        self._db = db
+        self._private_allowed = private_allowed
+        # No connection is kept: the next one may have to be refused. No proxy: it would resolve.
+        limits = httpx.Limits(max_keepalive_connections=0)
+        self._client = httpx.Client(timeout=timeout, limits=limits, trust_env=False)
+
+    def send(self, job: JobContext) -> Mapping[str, Any]:
+        """One attempt: its ``outcome``, and the ``answer`` or the ``error``.
+
+        It never raises for what a receiver does: one that fails must not make others wait.
+        """
+        with self._db.connect() as conn:
+            delivery = webhook_store.delivery(conn, job.args["delivery_id"])
+            webhook = webhook_store.webhook(conn, delivery.webhook_id) if delivery else None
+        if delivery is None or webhook is None or delivery.status != PENDING:
+            return {"outcome": "cancelled"}
+        if webhook.status != ENABLED:
+            return {"outcome": "cancelled"}
+        try:
+            return self._answer(self._post(webhook, delivery))
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:
+            return {"outcome": "failed", "error": f"{type(error).__name__}: {error}"[:300]}
+        except targets.Forbidden as error:
+            return {"outcome": "failed", "error": f"target not allowed: {error}"[:300]}
+
+    def _post(self, webhook: Webhook, delivery: Delivery) -> httpx.Response:
+        body = json.dumps(delivery.payload, separators=(",", ":"))
+        now = datetime.now(UTC)
+        headers = {
+            "Content-Type": "application/json",
+            "User-Agent": "order-saga-webhooks/1",
+            "webhook-id": delivery.delivery_id,
+            "webhook-timestamp": str(int(now.timestamp())),
+            "webhook-signature": signature(webhook, delivery.delivery_id, now, body),
+        }
+        return targets.post(self._client, webhook.url, self._private_allowed, body, headers)
+
+    def _answer(self, response: httpx.Response) -> Mapping[str, Any]:
+        status = response.status_code
+        if response.is_success:
+            return {"outcome": "delivered", "answer": status}
+        if status == httpx.codes.GONE:
+            return {"outcome": "gone", "answer": status, "error": "410"}
+        failed: dict[str, Any] = {"outcome": "failed", "answer": status, "error": str(status)}
+        if status in _BUSY:
+            failed["retry_after"] = _seconds(response.headers.get("Retry-After"))
+        return failed
+
+
+def signature(webhook: Webhook, delivery_id: str, now: datetime, body: str) -> str:
+    """One signature for each secret that is valid: receivers take any of them."""
+    secrets = [webhook.secret]
+    if webhook.old_secret and webhook.old_until and now < webhook.old_until:
+        secrets.append(webhook.old_secret)
+    return " ".join(Signer(secret).sign(delivery_id, now, body) for secret in secrets)
+
+
+def _seconds(retry_after: str | None) -> float | None:
+    """What a receiver asks for, in seconds up to a day; None where it asks for nothing readable."""
+    if retry_after is None:
+        return None
+    if retry_after.strip().isdecimal():
+        return min(DAY, float(retry_after))
+    try:
+        at = parsedate_to_datetime(retry_after)
+    except ValueError:
+        return None
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return min(DAY, max(0.0, (at - datetime.now(UTC)).total_seconds()))

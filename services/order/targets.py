@@ -1,0 +1,76 @@
+"""Where a webhook may point: the outside, never a machine of ours.
+
+Names are resolved here, every address is checked, and the connection goes to the address that was
+checked: a name that changes its mind between the check and the call leads nowhere else.
+"""
+
+import ipaddress
+import socket
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+import httpx
+
+_TRANSLATED = tuple(map(ipaddress.ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16")))
+"""Addresses that stand for an IPv4 address somewhere behind a gateway."""
+
+
+class Forbidden(Exception):
+    """The target is not allowed."""
+
+
+def check_url(url: str, private_allowed: bool) -> None:
+    """Raises `Forbidden` where a URL can be no webhook; a name is resolved when it is called."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise Forbidden("is no URL") from error
+    if parts.scheme != "https" and not (private_allowed and parts.scheme == "http"):
+        raise Forbidden("must begin with https://")
+    if not parts.hostname or parts.username or parts.password or parts.fragment or port == 0:
+        raise Forbidden("must have a host, and neither a user nor a fragment")
+    try:
+        address = ipaddress.ip_address(parts.hostname)
+    except ValueError:
+        return
+    if not private_allowed and not is_public(address):
+        raise Forbidden("must not be a private address")
+
+
+def is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    """Whether an address is one machine of the outside, for sure."""
+    if isinstance(address, ipaddress.IPv6Address):
+        if address.ipv4_mapped is not None:
+            return is_public(address.ipv4_mapped)
+        if any(address in network for network in _TRANSLATED):
+            return False
+    return address.is_global and not address.is_multicast and not address.is_reserved
+
+
+def resolved(url: httpx.URL, private_allowed: bool) -> str:
+    """An address of a URL's host. Raises `Forbidden` where one is private, OSError for none."""
+    port = url.port or (443 if url.scheme == "https" else 80)
+    found = socket.getaddrinfo(url.host, port, type=socket.SOCK_STREAM)
+    addresses: Sequence[str] = [str(entry[4][0]) for entry in found]
+    if not private_allowed:
+        for address in addresses:
+            if not is_public(ipaddress.ip_address(address.partition("%")[0])):
+                raise Forbidden(f"{url.host} is {address}, which is not public")
+    return addresses[0]
+
+
+def post(
+    client: httpx.Client, url: str, private_allowed: bool, content: str, headers: dict[str, str]
+) -> httpx.Response:
+    """Sends to the address that was checked; redirects are not followed."""
+    target = httpx.URL(url)
+    address = resolved(target, private_allowed)
+    host = target.netloc.decode()
+    return client.post(
+        target.copy_with(host=address),
+        content=content,
+        headers={**headers, "Host": host},
+        extensions={"sni_hostname": target.host},
+        follow_redirects=False,
+    )

@@ -1,0 +1,119 @@
+"""All SQL of webhooks and deliveries."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, fields, replace
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.engine import Connection, RowMapping
+
+from services.eventkit import db
+from services.order import tables
+from services.order.webhooks import DISABLED, Delivery, Webhook, delivery_name, of_tenant
+
+_W, _D = tables.webhooks, tables.deliveries
+_WEBHOOK = [field.name for field in fields(Webhook)]
+_DELIVERY = [field.name for field in fields(Delivery)]
+
+
+def related(
+    conn: Connection, tenants: Collection[str], deliveries: Collection[str]
+) -> dict[str, Any]:
+    """The enabled webhooks of these tenants and these deliveries, by the names rules know."""
+    found: dict[str, Any] = {}
+    if tenants:
+        query = sa.select(_W).where(_in(_W.c.tenant_id, tenants), _W.c.status != DISABLED)
+        for row in conn.execute(query.order_by(_W.c.webhook_id)).mappings():
+            name = of_tenant(row["tenant_id"])
+            found[name] = (*found.get(name, ()), _webhook(row))
+    if deliveries:
+        query = sa.select(_D).where(_in(_D.c.delivery_id, deliveries))
+        for row in conn.execute(query).mappings():
+            found[delivery_name(row["delivery_id"])] = _delivery(row)
+    return found
+
+
+def save(conn: Connection, changed: Mapping[str, Any]) -> None:
+    """Writes the deliveries that rules have made or changed, and ends webhooks."""
+    new = [asdict(value) for value in changed.values() if isinstance(value, Delivery)]
+    db.upsert_rows(conn, _D, new)
+    for name, reason in changed.items():
+        if name.startswith("disabled:"):
+            disable(conn, name.removeprefix("disabled:"), reason)
+
+
+def webhook(conn: Connection, webhook_id: str, tenant_id: str | None = None) -> Webhook | None:
+    """One webhook; of this tenant, where one is given."""
+    query = sa.select(_W).where(_W.c.webhook_id == webhook_id)
+    if tenant_id is not None:
+        query = query.where(_W.c.tenant_id == tenant_id)
+    row = conn.execute(query).mappings().one_or_none()
+    return _webhook(row) if row else None
+
+
+def webhooks(conn: Connection, tenant_id: str) -> list[Webhook]:
+    """All webhooks of a tenant, oldest first."""
+    query = sa.select(_W).where(_W.c.tenant_id == tenant_id)
+    rows = conn.execute(query.order_by(_W.c.created_at, _W.c.webhook_id)).mappings()
+    return [_webhook(row) for row in rows]
+
+
+def add(conn: Connection, new: Webhook) -> None:
+    """Stores a new webhook."""
+    db.insert_rows(conn, _W, [{**asdict(new), "events": list(new.events)}])
+
+
+def rotate(conn: Connection, old: Webhook, secret: str, until: datetime) -> Webhook:
+    """Gives a webhook a new secret; the old one is valid beside it until then."""
+    values = {"secret": secret, "old_secret": old.secret, "old_until": until}
+    conn.execute(sa.update(_W).where(_W.c.webhook_id == old.webhook_id).values(values))
+    return replace(old, secret=secret, old_secret=old.secret, old_until=until)
+
+
+def disable(conn: Connection, webhook_id: str, reason: str) -> None:
+    """Nothing more is sent to a webhook."""
+    values = {"status": DISABLED, "reason": reason}
+    conn.execute(sa.update(_W).where(_W.c.webhook_id == webhook_id).values(values))
+
+
+def delivery(conn: Connection, delivery_id: str, webhook_id: str | None = None) -> Delivery | None:
+    """One delivery; of this webhook, where one is given."""
+    query = sa.select(_D).where(_D.c.delivery_id == delivery_id)
+    if webhook_id is not None:
+        query = query.where(_D.c.webhook_id == webhook_id)
+    row = conn.execute(query).mappings().one_or_none()
+    return _delivery(row) if row else None
+
+
+def deliveries(
+    conn: Connection, webhook_id: str, status: str | None, limit: int
+) -> Sequence[Delivery]:
+    """The newest deliveries to a webhook, newest first."""
+    query = sa.select(_D).where(_D.c.webhook_id == webhook_id)
+    if status is not None:
+        query = query.where(_D.c.status == status)
+    query = query.order_by(_D.c.created_at.desc(), _D.c.delivery_id).limit(limit)
+    return [_delivery(row) for row in conn.execute(query).mappings()]
+
+
+def _in(column: sa.Column[Any], values: Collection[str]) -> sa.ColumnElement[bool]:
+    return column == sa.any_(sa.bindparam(None, sorted(values), ARRAY(sa.Text)))
+
+
+def _webhook(row: RowMapping) -> Webhook:
+    values = {name: row[name] for name in _WEBHOOK}
+    return Webhook(**{**values, "events": tuple(row["events"])})
+
+
+def _delivery(row: RowMapping) -> Delivery:
+    return Delivery(**{name: row[name] for name in _DELIVERY})
+
+
+OLD = """
+DELETE FROM deliveries WHERE delivery_id IN (
+    SELECT delivery_id FROM deliveries
+    WHERE status IN ('delivered', 'cancelled') AND created_at < :before
+    ORDER BY created_at LIMIT :batch)"""
+"""Deletes the oldest that are over; dead ones stay to be sent again."""

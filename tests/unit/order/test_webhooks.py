@@ -1,0 +1,104 @@
+"""Whom an ending is told, what an answer leads to, and where a webhook may point."""
+
+import ipaddress
+from datetime import timedelta
+
+import httpx
+import pytest
+
+from services.eventkit.decision import Facts
+from services.eventkit.testing import KEY, NOW, event
+from services.order import targets, webhooks
+from services.order.handlers import HANDLERS
+from services.order.webhooks import ATTEMPTS, Delivery, Webhook, answered, pause
+from tests.unit.order.test_domain import DATA, apply
+
+MESSAGE = Delivery("msg_1", "wh_1", "demo", KEY, "order.confirmed", {}, NOW, NOW)
+
+
+def test_an_ending_is_told_to_each_webhook_that_wants_it() -> None:
+    confirmed = Webhook("wh_a0000001", "demo", "https://a.example", ("order.confirmed",), "s")
+    cancelled = Webhook("wh_b0000002", "demo", "https://b.example", ("order.cancelled",), "s")
+    order = apply(None, "PlaceOrder").state
+    captured = event("PaymentCaptured", DATA["PaymentCaptured"])
+    facts = Facts(NOW, {webhooks.of_tenant(captured.tenant_id): (confirmed, cancelled)})
+    decision = HANDLERS["PaymentCaptured"].rule(order, captured, facts)
+    again = HANDLERS["PaymentCaptured"].rule(order, captured, facts)
+    (delivery,) = decision.related.values()
+    assert (delivery.webhook_id, delivery.event_type) == ("wh_a0000001", "order.confirmed")
+    assert delivery.payload["data"]["order_id"] == KEY
+    assert [job.kind for job in decision.jobs] == ["webhook"]
+    assert again == decision, "a rerun must say the same message under the same id"
+
+
+def test_progress_that_is_no_ending_is_told_to_nobody() -> None:
+    everything = Webhook("wh_a0000001", "demo", "https://a.example", webhooks.EVENTS, "s")
+    facts = Facts(NOW, {webhooks.of_tenant("demo"): (everything,)})
+    order = apply(None, "PlaceOrder").state
+    reserved = event("StockReserved", DATA["StockReserved"])
+    assert not HANDLERS["StockReserved"].rule(order, reserved, facts).related
+
+
+@pytest.mark.parametrize(
+    ("outcome", "status"),
+    [("delivered", "delivered"), ("gone", "dead"), ("cancelled", "cancelled")],
+)
+def test_an_answer_can_end_a_delivery(outcome: str, status: str) -> None:
+    decision = answered(MESSAGE, {"outcome": outcome}, NOW)
+    assert (decision.outcome, decision.jobs) == (status, ())
+    assert (webhooks.disabled("wh_1") in decision.related) == (outcome == "gone")
+
+
+def test_a_failure_is_tried_again_and_given_up_after_about_a_day() -> None:
+    delivery, seconds = MESSAGE, 0.0
+    while delivery.status == webhooks.PENDING:
+        decision = answered(delivery, {"outcome": "failed", "answer": 500}, NOW)
+        delivery = decision.related[webhooks.delivery_name("msg_1")]
+        seconds += sum((job.run_at - NOW).total_seconds() for job in decision.jobs if job.run_at)
+    assert (delivery.status, delivery.attempts) == ("dead", ATTEMPTS)
+    assert 6 * 3600 < seconds < 48 * 3600
+    assert answered(delivery, {"outcome": "delivered"}, NOW).outcome == "ignored:delivery_over"
+
+
+def test_pauses_grow_differ_between_messages_and_heed_the_receiver() -> None:
+    assert pause("msg_1", 3) == pause("msg_1", 3) != pause("msg_2", 3)
+    assert all(0 < pause("msg_1", attempt) <= webhooks.LONGEST_PAUSE for attempt in range(30))
+    decision = answered(MESSAGE, {"outcome": "failed", "answer": 429, "retry_after": 900.0}, NOW)
+    assert decision.jobs[0].run_at == NOW + timedelta(seconds=900)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://shop.example/hook",
+        "ftp://shop.example",
+        "https://",
+        "https://user:word@shop.example",
+        "https://shop.example/#part",
+        "https://shop.example:0/",
+        "https://shop.example:99999/",
+        "https://[::1",
+        "https://127.0.0.1/",
+        "https://10.0.0.1/",
+        "https://169.254.169.254/latest",
+        "https://[::1]/",
+        "https://[::ffff:10.0.0.1]/",
+        "https://[64:ff9b::a00:1]/",
+        "https://0.0.0.0/",
+    ],
+)
+def test_a_webhook_may_not_point_there(url: str) -> None:
+    with pytest.raises(targets.Forbidden):
+        targets.check_url(url, private_allowed=False)
+
+
+def test_a_webhook_may_point_outside() -> None:
+    targets.check_url("https://shop.example:8443/hook?a=1", private_allowed=False)
+    targets.check_url("http://127.0.0.1:9/hook", private_allowed=True)
+    assert targets.is_public(ipaddress.ip_address("93.184.216.34"))
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "2130706433", "0x7f.1"])
+def test_a_name_that_leads_to_this_machine_is_refused_when_it_is_called(host: str) -> None:
+    with httpx.Client() as client, pytest.raises((targets.Forbidden, OSError)):
+        targets.post(client, f"http://{host}:9/", False, "{}", {})
