@@ -57,10 +57,10 @@ def log_offsets(
     }
 
 
-def committed_offsets(admin: AdminClient, group: str) -> dict[Place, int]:
+def committed_offsets(admin: AdminClient, group: str, timeout: float = TIMEOUT) -> dict[Place, int]:
     """The next offsets that a consumer group has committed; raises `Unreachable`."""
     wanted = [ConsumerGroupTopicPartitions(group)]
-    (answer,) = admin.list_consumer_group_offsets(wanted, request_timeout=TIMEOUT).values()
+    (answer,) = admin.list_consumer_group_offsets(wanted, request_timeout=timeout).values()
     parts = ask(answer.result).topic_partitions
     return {(part.topic, part.partition): part.offset for part in parts if part.offset >= 0}
 

@@ -7,18 +7,27 @@ nobody: an order is stored without it.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka.admin import AdminClient
 from prometheus_client import Gauge
 
 from services.eventkit import logs
 from services.eventkit.access import REFUSED
 from services.eventkit.http import Problem
+from services.eventkit.positions import (
+    LATEST,
+    Place,
+    Unreachable,
+    admin_client,
+    committed_offsets,
+    log_offsets,
+    since,
+)
+from services.order.background import background
 from services.order.settings import OrderSettings
 
 LOG = logs.logger("admission")
@@ -31,7 +40,7 @@ CLOSED: Final = Gauge("saga_admission_closed", "1 while new orders are refused a
 
 _TIMEOUT = 5.0
 
-Offsets = Mapping[tuple[str, int], int]
+Offsets = Mapping[Place, int]
 
 
 class Admission:
@@ -55,17 +64,11 @@ class Admission:
         if not self._settings.admission_max_lag:
             yield
             return
-        with ThreadPoolExecutor(1, thread_name_prefix="admission") as thread:
-            task = asyncio.create_task(self._run(thread))
-            try:
-                yield
-            finally:
-                task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
+        async with background("admission", self._run):
+            yield
 
     async def _run(self, thread: ThreadPoolExecutor) -> None:
-        admin = AdminClient({"bootstrap.servers": self._settings.kafka_bootstrap, "log_level": 0})
+        admin = admin_client(self._settings.kafka_bootstrap)
         loop = asyncio.get_running_loop()
         while True:
             why = await loop.run_in_executor(thread, self._measured, admin)
@@ -78,14 +81,15 @@ class Admission:
     def _measured(self, admin: AdminClient) -> str | None:
         try:
             return self._too_much(admin)
-        except KafkaException:
+        except Unreachable:
             return None
 
     def _too_much(self, admin: AdminClient) -> str | None:
         """Why an order may not be placed, or None."""
-        read = {group: _committed(admin, group) for group in self._settings.admission_groups}
+        groups = self._settings.admission_groups
+        read = {group: committed_offsets(admin, group, _TIMEOUT) for group in groups}
         places = sorted({place for offsets in read.values() for place in offsets})
-        ends = _offsets(admin, places, OffsetSpec.latest())  # type: ignore[no-untyped-call]
+        ends = log_offsets(admin, places, LATEST, _TIMEOUT)
         lags = {group: _lag(offsets, ends) for group, offsets in read.items()}
         for group, lag in lags.items():
             LAG.labels(group).set(lag)
@@ -110,10 +114,10 @@ class Admission:
                 if at < ends[place]
             }
         )
-        since = _offsets(admin, behind, OffsetSpec.for_timestamp(oldest))
+        first_young = log_offsets(admin, behind, since(oldest), _TIMEOUT)
         for group, offsets in read.items():
             for place, at in offsets.items():
-                young = since.get(place, 0)  # -1: nothing is as young as that
+                young = first_young.get(place, 0)  # -1: nothing is as young as that
                 if at < (ends[place] if young < 0 else young):
                     return f"{group} has left an event unread for {most:g} s"
         return None
@@ -121,23 +125,3 @@ class Admission:
 
 def _lag(offsets: Offsets, ends: Offsets) -> int:
     return sum(max(0, ends[place] - at) for place, at in offsets.items())
-
-
-def _committed(admin: AdminClient, group: str) -> dict[tuple[str, int], int]:
-    asked = [ConsumerGroupTopicPartitions(group)]
-    result = admin.list_consumer_group_offsets(asked, request_timeout=_TIMEOUT)[group].result()
-    return {
-        (part.topic, part.partition): part.offset
-        for part in result.topic_partitions
-        if part.error is None and part.offset >= 0
-    }
-
-
-def _offsets(
-    admin: AdminClient, places: Sequence[tuple[str, int]], spec: Any
-) -> dict[tuple[str, int], int]:
-    if not places:
-        return {}
-    wanted = {TopicPartition(topic, partition): spec for topic, partition in places}
-    futures = admin.list_offsets(wanted, request_timeout=_TIMEOUT)
-    return {(part.topic, part.partition): f.result().offset for part, f in futures.items()}

@@ -17,6 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from services.eventkit import logs
 from services.eventkit.http import Problem
 from services.order import changes
+from services.order.background import background
 from services.order.changes import Change
 
 LOG = logs.logger("feed")
@@ -80,15 +81,11 @@ class Feed:
     @asynccontextmanager
     async def lifespan(self, _: Any) -> AsyncIterator[None]:
         """Runs the task for as long as the application runs."""
-        with ThreadPoolExecutor(1, thread_name_prefix="feed") as thread:
-            task = asyncio.create_task(self._run(thread))
-            try:
+        try:
+            async with background("feed", self._run):
                 yield
-            finally:
-                task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
-                self._close_all()
+        finally:
+            self._close_all()
 
     @asynccontextmanager
     async def wait_for(

@@ -12,7 +12,9 @@ from services.eventkit import db
 from services.eventkit.decision import Event
 from services.order import changes, webhook_store
 from services.order.domain import Line, Order
+from services.order.handlers import HANDLERS
 from services.order.tables import orders
+from services.order.webhooks import JOB
 
 _PLAIN = [field.name for field in fields(Order) if field.name not in {"key", "lines"}]
 _WANTED = sa.select(orders).where(
@@ -20,19 +22,9 @@ _WANTED = sa.select(orders).where(
 )
 
 
-TELLING: Final = frozenset(
-    {
-        "StockRejected",
-        "PaymentCaptured",
-        "PaymentDeclined",
-        "PaymentRefunded",
-        "RefundFailed",
-        "CancelOrder",
-        "payment_deadline.succeeded",
-    }
-)
+TELLING: Final = frozenset(on.type for on in HANDLERS.values() if on.emits and JOB in on.jobs)
 """The inputs that can end an order: their rules may tell webhooks."""
-RESULTS: Final = frozenset({"webhook.succeeded", "webhook.failed"})
+RESULTS: Final = frozenset({f"{JOB}.succeeded", f"{JOB}.failed"})
 
 
 class OrderStore:

@@ -2,6 +2,8 @@
 
 from alembic import op
 
+from services.eventkit.ddl import projection_state_v1
+
 revision = "0001"
 down_revision = None
 
@@ -67,16 +69,6 @@ CREATE TABLE projection_offsets (
     PRIMARY KEY (topic, partition)
 );
 
-CREATE TABLE projection_state (
-    only_row     boolean PRIMARY KEY CHECK (only_row),
-    version      integer NOT NULL,
-    generation   integer NOT NULL,
-    paused_by    text,
-    paused_until timestamptz,
-    CHECK ((paused_by IS NULL) = (paused_until IS NULL))
-);
-INSERT INTO projection_state (only_row, version, generation) VALUES (true, 1, 1);
-
 CREATE TABLE dead_letters (
     seq            bigint GENERATED ALWAYS AS IDENTITY UNIQUE,
     message_id     uuid PRIMARY KEY,
@@ -103,3 +95,4 @@ CREATE TABLE dead_letters (
 def upgrade() -> None:
     """Creates the tables."""
     op.execute(_TABLES)
+    op.execute(projection_state_v1())
