@@ -34,7 +34,8 @@ chaos: $(INSTALLED) ## Kill anything while orders go on, then check them all (SE
 
 # The campaigns have a stack of their own, so they run when the other one is down.
 test: lint ## Lint, then all tests on a stack of its own ports, stopped at the end
-	$(BIN)/pytest -m "not long" tests/unit tests/property tests/contract tests/integration tests/saga
+	$(BIN)/pytest -m "not long" -n 2 --dist loadgroup --durations 20 \
+	  tests/unit tests/property tests/contract tests/integration tests/saga
 	$(BIN)/pytest -m "not long" tests/chaos
 
 test-long: $(INSTALLED) ## The long repetitions of the tests

@@ -13,6 +13,14 @@ PORT_BASE = "22800"
 STATE_DIR = ".state-test"
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With ``-n``, one process has the stack and all tests that use it, in their order."""
+    for item in items:
+        if "stack" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("stack"))
+
+
 @pytest.fixture(scope="session")
 def stack() -> Iterator[LiveStack]:
     """A whole stack with nothing in it; one that is already running is taken as it is.
