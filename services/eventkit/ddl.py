@@ -160,3 +160,33 @@ CREATE TABLE generations (
 INSERT INTO generations (generation, version, status)
     SELECT generation, version, 'current' FROM projection_state;
 """
+
+
+def clients_v1(name: str) -> str:
+    """Idempotency keys, and every state that things of one kind have had: what streams tell."""
+    return f"""
+CREATE TABLE idempotency_keys (
+    tenant_id   text NOT NULL,
+    route       text NOT NULL,
+    key         text NOT NULL,
+    fingerprint text NOT NULL,
+    status      integer NOT NULL,
+    body        jsonb NOT NULL,
+    created_at  timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (tenant_id, route, key)
+);
+CREATE INDEX idempotency_keys_created ON idempotency_keys (created_at);
+
+CREATE TABLE {name}_changes (
+    seq       bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    -- Which transaction wrote it: a reader passes over those that may still be under way.
+    xact      xid8 NOT NULL DEFAULT pg_current_xact_id(),
+    tenant_id text NOT NULL,
+    {name}_id text NOT NULL,
+    at        timestamptz NOT NULL,
+    state     jsonb NOT NULL
+);
+CREATE INDEX {name}_changes_of ON {name}_changes ({name}_id, seq);
+CREATE INDEX {name}_changes_tenant ON {name}_changes (tenant_id, xact, seq);
+CREATE INDEX {name}_changes_xact ON {name}_changes (xact, seq);
+"""

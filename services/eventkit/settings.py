@@ -52,6 +52,15 @@ class ServiceSettings(ProcessSettings):
         return tuple(part.strip() for part in value.split(",")) if isinstance(value, str) else value
 
 
+class ClientSettings(ServiceSettings):
+    """What a service needs whose clients wait for what it does. Times are in seconds."""
+
+    heartbeat: float = Field(default=15.0, gt=0)  # seconds of silence in a stream at most
+    stream_limit: int = Field(default=1500, ge=1)  # streams and long polls of one tenant at once
+    change_retention: float = 86_400.0  # for so long a stream can be taken up where it broke off
+    key_retention: float = 86_400.0  # idempotency keys are kept so long
+
+
 T = TypeVar("T", bound=BaseSettings)
 
 

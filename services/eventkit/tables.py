@@ -103,3 +103,15 @@ decisions = sa.Table(
     sa.Column("why", sa.Text, nullable=False),
     sa.Column("outcome", sa.Text, nullable=False),
 )
+
+idempotency_keys = sa.Table(
+    "idempotency_keys",
+    metadata,
+    sa.Column("tenant_id", sa.Text, primary_key=True),
+    sa.Column("route", sa.Text, primary_key=True),
+    sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("fingerprint", sa.Text, nullable=False),
+    sa.Column("status", sa.Integer, nullable=False),
+    sa.Column("body", JSONB, nullable=False),
+    sa.Column("created_at", _Time, server_default=sa.func.now()),
+)

@@ -17,6 +17,7 @@ from prometheus_client import Gauge
 
 from services.eventkit import logs
 from services.eventkit.access import REFUSED
+from services.eventkit.background import background
 from services.eventkit.http import Problem
 from services.eventkit.positions import (
     LATEST,
@@ -27,7 +28,6 @@ from services.eventkit.positions import (
     log_offsets,
     since,
 )
-from services.order.background import background
 from services.order.settings import OrderSettings
 
 LOG = logs.logger("admission")

@@ -2,75 +2,56 @@
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from typing import Annotated, Any
+from typing import Any
 from uuid import UUID, uuid4
 
-from fastapi import APIRouter, Header, Query, Request, Response
-from fastapi.responses import JSONResponse
+from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from services.eventkit.access import CancellingTenant, OrderingTenant, Tenant
+from services.eventkit.feed import Feed
 from services.eventkit.http import EVERYWHERE, Problem, problem_responses
+from services.eventkit.idempotency import REPLAYED, IdempotencyKey
+from services.eventkit.reading import TAGGED, UNCHANGED, IfNoneMatch, Reading, Shown, Wait
+from services.eventkit.reading import shown as tagged
 from services.eventkit.service import Runtime, api_event
-from services.order import domain
+from services.eventkit.streams import TOLD, EventStream, LastEventId, Streams
+from services.order import changes, domain
 from services.order.admission import Admission
 from services.order.domain import Order
-from services.order.feed import Feed
-from services.order.models import Accepted, IdempotencyKey, OrderIn, OrderOut, shown
+from services.order.models import Accepted, OrderIn, OrderOut, shown
 from services.order.placing import Placing
-from services.order.reading import Reading, found
 from services.order.settings import OrderSettings
 from services.order.store import OrderStore
-from services.order.streams import EventStream, Streams
 from services.order.webhook_api import webhook_routes
-
-Wait = Annotated[
-    int,
-    Query(
-        ge=0,
-        le=60,
-        description="Seconds to wait for the ending, or for a change from `If-None-Match`",
-        examples=[30],
-    ),
-]
-IfNoneMatch = Annotated[
-    str | None, Header(alias="If-None-Match", description="The `ETag` of an earlier answer")
-]
-LastEventId = Annotated[
-    str | None,
-    Header(
-        alias="Last-Event-ID",
-        max_length=64,
-        description="The last event's id: what came after it is sent",
-    ),
-]
 
 _PLACED = {
     "headers": {
         "Location": {"schema": {"type": "string"}, "description": "Where the order can be read"},
-        "Idempotent-Replayed": {
-            "schema": {"type": "string"},
-            "description": "`true` where an earlier request with the key got this answer",
-        },
+        **REPLAYED,
     }
 }
-_TAGGED = {
-    "headers": {
-        "ETag": {"schema": {"type": "string"}, "description": "Differs when the order does"}
-    }
-}
-_TOLD = {"description": "The order has ended, and this was the last of it: do not come back"}
-_UNCHANGED = {**_TAGGED, "description": "The order is as `If-None-Match` says"}
 
 
 def routes(runtime: Runtime[Order, OrderSettings]) -> APIRouter:
     """The routes of the order service."""
     settings, store = runtime.settings, OrderStore()
-    feed = Feed(runtime.db, runtime.is_stopping, settings.stream_limit)
+    feed = Feed(runtime.db, changes.LOG, runtime.is_stopping, settings.stream_limit)
     admission = Admission(settings)
-    placing, reading = Placing(runtime, admission), Reading(runtime, feed)
+    placing = Placing(runtime, admission)
     streams = Streams(runtime.db, feed, settings.heartbeat)
     router = APIRouter(tags=["orders"], responses=EVERYWHERE, lifespan=_all(feed, admission))
+
+    def find(tenant: str, order_id: str) -> Order:
+        with runtime.db.connect() as conn:
+            return _found(store.find(conn, tenant, order_id))
+
+    def look(tenant: str, order_id: str) -> Shown:
+        order = find(tenant, order_id)
+        told = OrderOut(**shown(order, settings.jaeger_url))
+        return tagged(told, ended=order.ended_at is not None)
+
+    reading = Reading(feed, look)
 
     @router.post(
         "/orders",
@@ -97,12 +78,12 @@ def routes(runtime: Runtime[Order, OrderSettings]) -> APIRouter:
     async def follow_all(tenant: Tenant, last_event_id: LastEventId = None) -> Response:
         """Every state that orders take from now on, as server-sent events; it has no end."""
         feed.check_room(tenant)
-        return streams.of_tenant(tenant, last_event_id)
+        return streams.of_tenant(tenant, last_event_id, changes.open_orders)
 
     @router.get(
         "/orders/{order_id}",
         response_model=OrderOut,
-        responses={200: _TAGGED, 304: _UNCHANGED, **problem_responses(404)},
+        responses={200: TAGGED, 304: UNCHANGED, **problem_responses(404)},
     )
     async def read(
         request: Request,
@@ -112,27 +93,20 @@ def routes(runtime: Runtime[Order, OrderSettings]) -> APIRouter:
         if_none_match: IfNoneMatch = None,
     ) -> Any:
         """The order as the order service knows it: what you wrote, you read."""
-        if wait:
-            order = await reading.wait(request, tenant, str(order_id), if_none_match, wait)
-        else:
-            order = await reading.read(tenant, str(order_id))
-        headers = {"ETag": order.tag, "Cache-Control": "private, no-cache"}
-        if order.matches(if_none_match):
-            return Response(status_code=304, headers=headers)
-        return JSONResponse(order.body, headers=headers)
+        return await reading.answer(request, tenant, str(order_id), if_none_match, wait)
 
     @router.get(
         "/orders/{order_id}/events",
         response_class=EventStream,
-        responses={204: _TOLD, **problem_responses(404)},
+        responses={204: TOLD, **problem_responses(404)},
     )
     async def follow(tenant: Tenant, order_id: UUID, last_event_id: LastEventId = None) -> Response:
         """The order's states, as server-sent events, until it ends."""
-        order = await run_in_threadpool(reading.find, tenant, str(order_id))
-        if await run_in_threadpool(streams.missed_nothing, order, last_event_id):
+        now = changes.now(await run_in_threadpool(find, tenant, str(order_id)))
+        if await run_in_threadpool(streams.missed_nothing, now, last_event_id):
             return Response(status_code=204)
         feed.check_room(tenant)
-        return streams.of_order(order, last_event_id)
+        return streams.of_one(now, last_event_id)
 
     @router.delete(
         "/orders/{order_id}",
@@ -143,10 +117,10 @@ def routes(runtime: Runtime[Order, OrderSettings]) -> APIRouter:
     def cancel(tenant: CancellingTenant, order_id: UUID) -> Any:
         """Asks for cancellation: refused once the order has ended otherwise; a repeat is fine."""
         with runtime.db.begin() as conn:
-            order = found(store.find(conn, tenant, str(order_id)))
+            order = _found(store.find(conn, tenant, str(order_id)))
             command = api_event("CancelOrder", order.key, {}, tenant, order.customer_id, uuid4())
             decision = runtime.command(conn, command)
-            order = found(store.find(conn, tenant, order.key))
+            order = _found(store.find(conn, tenant, order.key))
         runtime.committed(decision)
         if order.reason != domain.CUSTOMER_REQUEST:
             because = f" ({order.reason})" if order.reason else ""
@@ -160,6 +134,12 @@ def routes(runtime: Runtime[Order, OrderSettings]) -> APIRouter:
 
     router.include_router(webhook_routes(runtime))
     return router
+
+
+def _found(order: Order | None) -> Order:
+    if order is None:
+        raise Problem(404, "not-found", "There is no such order.")
+    return order
 
 
 def _all(*parts: Feed | Admission) -> Callable[[Any], AbstractAsyncContextManager[None]]:

@@ -3,7 +3,6 @@
 from datetime import datetime
 from typing import Annotated, Any
 
-from fastapi import Header
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
 from services.order.changes import WAITS_FOR
@@ -13,7 +12,6 @@ from services.order.domain import Order
 MAX_TOTAL = 10**15  # minor units: exact also for clients whose numbers are doubles
 _WORD = r"^[A-Za-z0-9_.\-]+$"
 _SKU = r"^[A-Za-z0-9][A-Za-z0-9_.\-]*$"
-_PRINTABLE = r"^[\x20-\x7e]+$"
 
 
 def _known_currency(code: str) -> str:
@@ -103,19 +101,6 @@ class Accepted(BaseModel):
     status_url: str
     trace_id: str | None
     trace_url: str | None
-
-
-IdempotencyKey = Annotated[
-    str | None,
-    Header(
-        alias="Idempotency-Key",
-        min_length=1,
-        max_length=255,
-        pattern=_PRINTABLE,
-        description="A key of your choice: a repeat with the same content gets the first answer",
-        examples=["4fc2a7f0-order"],
-    ),
-]
 
 
 def shown(order: Order, jaeger_url: str) -> dict[str, Any]:

@@ -7,12 +7,13 @@ from uuid import uuid4
 from sqlalchemy.engine import Connection
 
 from services.eventkit.access import REFUSED
+from services.eventkit.decision import Decision
 from services.eventkit.http import Problem, current_trace_id
+from services.eventkit.idempotency import Answer, Once
 from services.eventkit.service import Runtime, api_event
 from services.order import domain
 from services.order.admission import Admission
 from services.order.domain import Order
-from services.order.idempotency import Answer, Name, Twins, first_answer
 from services.order.models import OrderIn, trace_url
 from services.order.settings import OrderSettings
 from services.order.store import OrderStore
@@ -27,7 +28,7 @@ class Placing:
         self._runtime = runtime
         self._admission = admission
         self._store = OrderStore()
-        self._twins = Twins()
+        self._once = Once(runtime.db, ROUTE)
 
     def place(self, order: OrderIn, tenant_id: str, key: str | None) -> Answer:
         """Stores an order, or finds the answer that the same key got before.
@@ -37,34 +38,23 @@ class Placing:
         orders.
         """
         self._admission.check()
-        if key is None:
-            return self._once(order, tenant_id, None, 0)
-        name = Name(tenant_id, ROUTE, key)
-        with self._twins.one_by_one(name) as patience:
-            return self._once(order, tenant_id, name, patience)
-
-    def _once(self, order: OrderIn, tenant_id: str, name: Name | None, patience: float) -> Answer:
         new = self._accepted()
         content = order.model_dump()
-        with self._runtime.db.begin() as conn:
-            if name and (first := first_answer(conn, name, content, new, patience)):
-                return first
+
+        def store(conn: Connection) -> Decision[Order]:
             self._check_quota(conn, tenant_id)
             data: dict[str, Any] = content | {
                 "pay_by": datetime.now(UTC) + timedelta(seconds=order.pay_within),
                 "trace_id": new.body["trace_id"],
             }
-            command = api_event(
-                "PlaceOrder",
-                new.body["order_id"],
-                data,
-                tenant_id,
-                order.customer_id,
-                uuid4(),
-            )
-            decision = self._runtime.command(conn, command)
-        self._runtime.committed(decision)
-        return new
+            order_id, customer = new.body["order_id"], order.customer_id
+            command = api_event("PlaceOrder", order_id, data, tenant_id, customer, uuid4())
+            return self._runtime.command(conn, command)
+
+        answer, decision = self._once.do(tenant_id, key, content, new, store)
+        if decision:
+            self._runtime.committed(decision)
+        return answer
 
     def _check_quota(self, conn: Connection, tenant_id: str) -> None:
         """Orders placed at the same moment may pass it together: it is a limit, not a count."""

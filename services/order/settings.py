@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from services.eventkit.settings import PREFIX, ServiceSettings
+from services.eventkit.settings import PREFIX, ClientSettings
 
 
 class Budgets(BaseSettings):
@@ -24,7 +24,7 @@ class Budgets(BaseSettings):
         )
 
 
-class OrderSettings(ServiceSettings, Budgets):
+class OrderSettings(ClientSettings, Budgets):
     """Besides the common ones: where a trace can be looked at, and what is too much.
 
     Times are in seconds.
@@ -40,10 +40,6 @@ class OrderSettings(ServiceSettings, Budgets):
     webhook_timeout: float = Field(default=5.0, gt=0)  # of connecting and of an answer, each
     webhook_private_targets: bool = False  # webhooks may be http, and point at machines of ours
     waiting_look: float = 5.0  # how often waiting orders are counted
-    heartbeat: float = Field(default=15.0, gt=0)  # seconds of silence in a stream at most
-    stream_limit: int = Field(default=1500, ge=1)  # streams and long polls of one tenant at once
-    change_retention: float = 86_400.0  # for so long a stream can be taken up where it broke off
-    key_retention: float = 86_400.0  # idempotency keys are kept so long
 
     @field_validator("admission_groups", mode="before")
     @classmethod

@@ -29,28 +29,6 @@ orders = sa.Table(
     sa.Column("version", sa.BigInteger, nullable=False),
 )
 
-order_changes = sa.Table(
-    "order_changes",
-    metadata,
-    sa.Column("seq", sa.BigInteger, sa.Identity(always=True), primary_key=True),
-    sa.Column("tenant_id", sa.Text, nullable=False),
-    sa.Column("order_id", sa.Text, nullable=False),
-    sa.Column("at", _Time, nullable=False),
-    sa.Column("state", JSONB, nullable=False),
-)
-
-idempotency_keys = sa.Table(
-    "idempotency_keys",
-    metadata,
-    sa.Column("tenant_id", sa.Text, primary_key=True),
-    sa.Column("route", sa.Text, primary_key=True),
-    sa.Column("key", sa.Text, primary_key=True),
-    sa.Column("fingerprint", sa.Text, nullable=False),
-    sa.Column("status", sa.Integer, nullable=False),
-    sa.Column("body", JSONB, nullable=False),
-    sa.Column("created_at", _Time, server_default=sa.func.now()),
-)
-
 webhooks = sa.Table(
     "webhooks",
     metadata,

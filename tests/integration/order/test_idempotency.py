@@ -7,8 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from services.eventkit.http import Problem
-from services.order.chores import prune_keys
-from services.order.idempotency import Answer, Name, first_answer
+from services.eventkit.idempotency import Answer, Name, first_answer, prune_keys
 from tests.integration.scratch import Scratch
 
 DAY = timedelta(days=1)

@@ -1,4 +1,4 @@
-"""One look at the table of changes for all who wait, however many: waiters hold no connection.
+"""One look at a table of changes for all who wait, however many: waiters hold no connection.
 
 A single task looks ten times a second while anybody waits, and not at all while nobody does.
 """
@@ -15,10 +15,9 @@ from prometheus_client import Gauge
 from sqlalchemy.exc import SQLAlchemyError
 
 from services.eventkit import logs
+from services.eventkit.background import background
+from services.eventkit.changes import Change, ChangeLog
 from services.eventkit.http import Problem
-from services.order import changes
-from services.order.background import background
-from services.order.changes import Change
 
 LOG = logs.logger("feed")
 WAITING: Final = Gauge(
@@ -66,10 +65,13 @@ class Waiter:
 
 
 class Feed:
-    """Distributes new changes to those who wait, by order or by tenant."""
+    """Distributes new changes to those who wait, by key or by tenant."""
 
-    def __init__(self, db: sa.Engine, stopping: Callable[[], bool], most: int) -> None:
-        """``most`` is how many may wait for one tenant's orders at once."""
+    def __init__(
+        self, db: sa.Engine, log: ChangeLog, stopping: Callable[[], bool], most: int
+    ) -> None:
+        """``most`` is how many may wait for what one tenant has at once."""
+        self.log = log
         self._db = db
         self._stopping = stopping
         self._most = most
@@ -89,14 +91,14 @@ class Feed:
 
     @asynccontextmanager
     async def wait_for(
-        self, how: str, tenant_id: str, order_id: str | None = None
+        self, how: str, tenant_id: str, key: str | None = None
     ) -> AsyncIterator[Waiter]:
-        """A waiter for an order's changes, or for all of a tenant's.
+        """A waiter for the changes of one key, or for all of a tenant's.
 
         What is read from the database inside the block overlaps with what comes: nothing is missed
         in between.
         """
-        place = ("order", order_id) if order_id else ("tenant", tenant_id)
+        place = ("key", key) if key else ("tenant", tenant_id)
         with self._counted(how, tenant_id):
             waiter = Waiter()
             self._waiters.setdefault(place, set()).add(waiter)
@@ -111,7 +113,7 @@ class Feed:
                     del self._waiters[place]
 
     def check_room(self, tenant_id: str) -> None:
-        """Raises `Problem` 429 where too many wait for the tenant's orders already."""
+        """Raises `Problem` 429 where too many wait for what the tenant has already."""
         if self._count.get(tenant_id, 0) >= self._most:
             detail = f"{self._most} streams and long polls are open already."
             raise Problem(429, "too-many-streams", detail, headers={"Retry-After": "5"})
@@ -153,11 +155,11 @@ class Feed:
     def _look(self, place: int | None) -> tuple[int, list[Change]]:
         """The changes that have become final since ``place``, and the place behind them."""
         with self._db.connect() as conn:
-            now = changes.horizon(conn)
-            return now, changes.between(conn, place, now) if place is not None else []
+            now = self.log.horizon(conn)
+            return now, self.log.between(conn, place, now) if place is not None else []
 
     def _hand_out(self, change: Change) -> None:
-        for place in (("order", change.order_id), ("tenant", change.tenant_id)):
+        for place in (("key", change.key), ("tenant", change.tenant_id)):
             for waiter in self._waiters.get(place, ()):
                 waiter.offer(change)
 

@@ -9,25 +9,54 @@ import hashlib
 import json
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from datetime import timedelta
+from typing import Annotated, Any, Final, TypeVar
 
 import sqlalchemy as sa
+from fastapi import Header
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import DBAPIError
 
 from services.eventkit.db import sqlstate
 from services.eventkit.http import FieldError, Problem
-from services.order.tables import idempotency_keys
+from services.eventkit.retention import prune
+from services.eventkit.tables import idempotency_keys
 
 PATIENCE: Final = 2.0
 """Seconds that a twin waits for the first answer."""
 
 _LOCK_TIMEOUT = "55P03"
 _HEADER = "Idempotency-Key"
+_PRINTABLE = r"^[\x20-\x7e]+$"
+_OLD_KEYS = """
+DELETE FROM idempotency_keys WHERE (tenant_id, route, key) IN (
+    SELECT tenant_id, route, key FROM idempotency_keys WHERE created_at < :before
+    ORDER BY created_at LIMIT :batch)"""
+
+T = TypeVar("T")
+
+
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias=_HEADER,
+        min_length=1,
+        max_length=255,
+        pattern=_PRINTABLE,
+        description="A key of your choice: a repeat with the same content gets the first answer",
+        examples=["4fc2a7f0-order"],
+    ),
+]
+REPLAYED: Final[dict[str, Any]] = {
+    "Idempotent-Replayed": {
+        "schema": {"type": "string"},
+        "description": "`true` where an earlier request with the key got this answer",
+    }
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +115,37 @@ class Twins:
                     del self._seats[name]
 
 
+class Once:
+    """Does what a route does once for each key of a tenant."""
+
+    def __init__(self, db: sa.Engine, route: str) -> None:
+        self._db = db
+        self._route = route
+        self._twins = Twins()
+
+    def do(
+        self,
+        tenant_id: str,
+        key: str | None,
+        content: Any,
+        new: Answer,
+        act: Callable[[Connection], T],
+    ) -> tuple[Answer, T | None]:
+        """Acts in a transaction and answers ``new``, or gives the answer the key got before.
+
+        Raises `Problem` 422 where the key came with other content, 409 where its first request is
+        still in flight, and what ``act`` raises.
+        """
+        if key is None:
+            with self._db.begin() as conn:
+                return new, act(conn)
+        name = Name(tenant_id, self._route, key)
+        with self._twins.one_by_one(name) as patience, self._db.begin() as conn:
+            if first := first_answer(conn, name, content, new, patience):
+                return first, None
+            return new, act(conn)
+
+
 def in_flight() -> Problem:
     """The first request with the key is still being answered."""
     detail = "A request with this key is still being answered."
@@ -141,3 +201,8 @@ def first_answer(
             422, "idempotency-key-reused", detail, [FieldError(field=_HEADER, message=detail)]
         )
     return Answer(first.status, first.body, replayed=True)
+
+
+def prune_keys(db: sa.Engine, keep: timedelta) -> int:
+    """Deletes idempotency keys older than ``keep``; how many."""
+    return prune(db, "idempotency_keys", _OLD_KEYS, keep)
