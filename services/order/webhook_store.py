@@ -11,7 +11,7 @@ from sqlalchemy.engine import Connection, RowMapping
 
 from services.eventkit import db
 from services.order import tables
-from services.order.webhooks import DISABLED, Delivery, Webhook, delivery_name, of_tenant
+from services.order.webhooks import DISABLED, Delivery, Disabled, Webhook, delivery_name, of_tenant
 
 _W, _D = tables.webhooks, tables.deliveries
 _WEBHOOK = [field.name for field in fields(Webhook)]
@@ -39,9 +39,9 @@ def save(conn: Connection, changed: Mapping[str, Any]) -> None:
     """Writes the deliveries that rules have made or changed, and ends webhooks."""
     new = [asdict(value) for value in changed.values() if isinstance(value, Delivery)]
     db.upsert_rows(conn, _D, new)
-    for name, reason in changed.items():
-        if name.startswith("disabled:"):
-            disable(conn, name.removeprefix("disabled:"), reason)
+    for value in changed.values():
+        if isinstance(value, Disabled):
+            disable(conn, value.webhook_id, value.reason)
 
 
 def webhook(conn: Connection, webhook_id: str, tenant_id: str | None = None) -> Webhook | None:

@@ -59,6 +59,14 @@ class Delivery:
     next_at: datetime | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Disabled:
+    """Nothing more is to be sent to a webhook, and why not."""
+
+    webhook_id: str
+    reason: str
+
+
 def told(decision: Decision[Order], event: Event, facts: Facts) -> Decision[Order]:
     """The same decision, and a message to each webhook that wants to know of it."""
     order = decision.state
@@ -120,8 +128,8 @@ def answered(
             return _over(replace(delivery, status=CANCELLED, updated_at=now))
         case "gone":
             decision = _over(replace(tried, status=DEAD))
-            off = {disabled(delivery.webhook_id): "the receiver answered 410"}
-            return replace(decision, related={**decision.related, **off})
+            off = Disabled(delivery.webhook_id, "the receiver answered 410")
+            return replace(decision, related={**decision.related, f"off:{off.webhook_id}": off})
     if tried.attempts >= ATTEMPTS or result["outcome"] == "dead":
         return _over(replace(tried, status=DEAD))
     wait = max(pause(tried.delivery_id, tried.attempts), result.get("retry_after") or 0.0)
@@ -143,11 +151,6 @@ def message(name: str, data: Mapping[str, Any], now: datetime) -> dict[str, Any]
 def of_tenant(tenant_id: str) -> str:
     """Under which name a tenant's webhooks are among the related rows."""
     return f"webhooks:{tenant_id}"
-
-
-def disabled(webhook_id: str) -> str:
-    """Under which name a webhook's end is among them."""
-    return f"disabled:{webhook_id}"
 
 
 def delivery_name(delivery_id: str) -> str:
