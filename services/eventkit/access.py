@@ -15,7 +15,7 @@ from prometheus_client import Counter
 
 from services.eventkit import keyfile
 from services.eventkit.http import Problem
-from services.eventkit.keyfile import Allowance, KeyFile
+from services.eventkit.keyfile import Allowance, ApiKey, KeyFile
 from services.eventkit.settings import ProcessSettings
 
 REFUSED: Final = Counter(
@@ -63,7 +63,22 @@ class Access:
         """Whose request it is. Raises `Problem` 401 where nobody's."""
         if key is None and self._open_tenant:
             return self._open_tenant
-        found = self._keys.keys().tenant_of(key, keyfile.now()) if key else None
+        return self._known(key).tenant
+
+    def operator(self, key: str | None) -> str:
+        """Who operates. Raises `Problem` 401 for nobody, 403 for one who is only a tenant.
+
+        Where tenants need no key, operators need none either.
+        """
+        if key is None and self._open_tenant:
+            return self._open_tenant
+        found = self._known(key)
+        if not found.operator:
+            raise Problem(403, "forbidden", "This needs an operator's key.")
+        return found.tenant
+
+    def _known(self, key: str | None) -> ApiKey:
+        found = self._keys.keys().known(key, keyfile.now()) if key else None
         if found is None:
             detail = "The API key is not valid." if key else "An API key is needed."
             raise Problem(401, "unauthorized", detail, headers={"WWW-Authenticate": "Bearer"})
@@ -115,3 +130,14 @@ OrderingTenant = Annotated[str, Depends(_asked_by(ORDERS))]
 """The same for a request that places an order."""
 CancellingTenant = Annotated[str, Depends(_asked_by(CANCELS))]
 """The same for a request that undoes one."""
+
+
+async def operator(
+    request: Request,
+    _: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)] = None,
+) -> None:
+    """Lets operators pass. Raises `Problem` 401 or 403."""
+    access: Access = request.app.state.access
+    structlog.contextvars.bind_contextvars(
+        operator=access.operator(keyfile.bearer(request.headers))
+    )

@@ -28,7 +28,7 @@ _LOOK_EVERY = 1.0
 
 
 class ApiKey(BaseModel):
-    """One key; after ``expires_at`` it opens nothing."""
+    """One key; after ``expires_at`` it opens nothing. An operator's opens ``/operations`` too."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -36,6 +36,7 @@ class ApiKey(BaseModel):
     sha256: str
     created_at: datetime
     expires_at: datetime | None = None
+    operator: bool = False
 
 
 class Allowance(BaseModel):
@@ -57,18 +58,25 @@ class Keys(BaseModel):
 
     def tenant_of(self, key: str, now: datetime) -> str | None:
         """Whose key this is; None for one that is unknown, revoked or expired."""
+        found = self.known(key, now)
+        return found.tenant if found else None
+
+    def known(self, key: str, now: datetime) -> ApiKey | None:
+        """What is kept of a key; None for one that is unknown, revoked or expired."""
         prefix, _, rest = key.partition("_")
         key_id, _, _ = rest.partition("_")
         found = self.keys.get(key_id)
         if prefix != PREFIX or found is None or not hmac.compare_digest(found.sha256, _hash(key)):
             return None
-        return found.tenant if found.expires_at is None or now < found.expires_at else None
+        return found if found.expires_at is None or now < found.expires_at else None
 
-    def add(self, tenant: str, now: datetime) -> tuple[str, str]:
+    def add(self, tenant: str, now: datetime, *, operator: bool = False) -> tuple[str, str]:
         """Adds a key of a tenant: its id, and the key itself, which is kept nowhere."""
         key_id = secrets.token_hex(6)
         key = f"{PREFIX}_{key_id}_{secrets.token_urlsafe(32)}"
-        self.keys[key_id] = ApiKey(tenant=tenant, sha256=_hash(key), created_at=now)
+        self.keys[key_id] = ApiKey(
+            tenant=tenant, sha256=_hash(key), created_at=now, operator=operator
+        )
         return key_id, key
 
 

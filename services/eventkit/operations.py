@@ -8,10 +8,11 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import sqlalchemy as sa
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from services.eventkit import db, jobs, tables
+from services.eventkit.access import operator
 from services.eventkit.dead_letters import OPEN, Letter
 from services.eventkit.engine import Engine
 from services.eventkit.http import OFTEN, Problem, problem_responses
@@ -109,7 +110,12 @@ class JobOut(BaseModel):
 
 def routes(database: sa.Engine, engine: Engine[Any]) -> APIRouter:
     """The routes, below ``/operations``."""
-    router = APIRouter(prefix="/operations", tags=["operations"], responses=OFTEN)
+    router = APIRouter(
+        prefix="/operations",
+        tags=["operations"],
+        dependencies=[Depends(operator)],
+        responses={**OFTEN, **problem_responses(401, 403)},
+    )
     redrive = Redrive(database, engine)
 
     @router.get("/dead-letters")

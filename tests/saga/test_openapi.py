@@ -34,8 +34,8 @@ BEYOND = positive_data_acceptance
 
 @pytest.fixture(scope="module")
 def key(stack: LiveStack) -> Iterator[str]:
-    """The API key of a tenant that nobody else uses."""
-    made = orderctl_json("keys", "create", "schemathesis")
+    """The API key of a tenant that nobody else uses, and that may operate."""
+    made = orderctl_json("keys", "create", "schemathesis", "--operator")
     yield made["key"]
     assert orderctl("keys", "revoke", made["id"]).returncode == 0
 

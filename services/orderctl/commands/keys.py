@@ -33,6 +33,9 @@ def create(
     open_orders: Annotated[
         int | None, typer.Option(min=0, help="How many of its orders may be open at once.")
     ] = None,
+    operator: Annotated[
+        bool, typer.Option("--operator", help="It opens the operators' routes too.")
+    ] = False,
     json: AsJson = False,
 ) -> None:
     """Make a key of a tenant. It is shown once and kept nowhere; services know it in a second.
@@ -40,6 +43,8 @@ def create(
     Examples:
 
       orderctl keys create acme --orders-per-second 20 --open-orders 500
+
+      orderctl keys create anna --operator
     """
     if not fullmatch(TENANT, tenant):
         raise CliError(f"{tenant!r} is no name for a tenant", "lower case, digits, - and _", 2)
@@ -49,7 +54,7 @@ def create(
         if said:
             before = keys.tenants.get(tenant, Allowance())
             keys.tenants[tenant] = before.model_copy(update=said)
-        key_id, key = keys.add(tenant, keyfile.now())
+        key_id, key = keys.add(tenant, keyfile.now(), operator=operator)
     _show_key(tenant, key_id, key, json)
 
 
@@ -66,6 +71,7 @@ def list_keys(json: AsJson = False) -> None:
         {
             "id": key_id,
             "tenant": key.tenant,
+            "operator": key.operator,
             "created_at": key.created_at.isoformat(),
             "expires_at": key.expires_at.isoformat() if key.expires_at else None,
             **keys.tenants.get(key.tenant, Allowance()).model_dump(),
@@ -101,7 +107,7 @@ def rotate(
     with _changing() as keys:
         old = _known(keys, key_id)
         old.expires_at = datetime.now(UTC) + timedelta(seconds=grace)
-        new_id, key = keys.add(old.tenant, keyfile.now())
+        new_id, key = keys.add(old.tenant, keyfile.now(), operator=old.operator)
     _show_key(old.tenant, new_id, key, json)
 
 

@@ -2,13 +2,19 @@
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
+import sqlalchemy as sa
+from fastapi.testclient import TestClient
 
-from services.eventkit import keyfile
+from services.eventkit import keyfile, operations
 from services.eventkit.access import ORDERS, REQUESTS, Access
-from services.eventkit.http import Problem
+from services.eventkit.codec import Codec
+from services.eventkit.engine import Engine
+from services.eventkit.http import Problem, create_app
 from services.eventkit.keyfile import Allowance, KeyFile, Keys, bearer
+from services.eventkit.schemas import Schemas
 
 NOW = datetime(2026, 1, 31, 9, 15, tzinfo=UTC)
 
@@ -87,3 +93,39 @@ def test_one_tenants_rate_is_no_others_and_orders_are_counted_apart(tmp_path: Pa
     assert int(headers["Retry-After"]) >= 1
     access.take("small", REQUESTS)
     assert access.take("large", ORDERS)["RateLimit-Policy"] == '"orders";q=1000;w=1'
+
+
+def test_operators_pass_with_a_key_of_their_own(tmp_path: Path) -> None:
+    keys, path = Keys(), tmp_path / "keys.json"
+    _, tenants = keys.add("acme", NOW)
+    _, operators = keys.add("anna", NOW, operator=True)
+    keyfile.write(path, keys)
+    opened, closed = Access(KeyFile(path), "demo"), Access(KeyFile(path))
+    for access in (opened, closed):
+        assert access.operator(operators) == "anna"
+        for key, status in ((tenants, 403), ("osk_made_up", 401), ("", 401)):
+            with pytest.raises(Problem) as refused:
+                access.operator(key)
+            assert refused.value.status == status
+    assert opened.operator(None) == "demo"
+    with pytest.raises(Problem) as refused:
+        closed.operator(None)
+    assert refused.value.status == 401
+
+
+def test_no_operators_route_opens_without_an_operators_key(tmp_path: Path) -> None:
+    """A route that forgets to ask who it is would be open to every tenant."""
+    keys, path = Keys(), tmp_path / "keys.json"
+    _, tenants = keys.add("acme", NOW)
+    keyfile.write(path, keys)
+    nowhere = sa.create_engine("postgresql+psycopg://nowhere:1/nothing")
+    engine = Engine("order", {}, cast(Any, None), Codec(Schemas.load()), "order.events")
+    app = create_app("test", [operations.routes(nowhere, engine)], {}, access=Access(KeyFile(path)))
+    client = TestClient(app)
+    paths = {path: set(found) for path, found in app.openapi()["paths"].items() if "ope" in path}
+    assert len(paths) >= 5
+    for path, methods in paths.items():
+        for method in methods:
+            for key, status in (({}, 401), ({"Authorization": f"Bearer {tenants}"}, 403)):
+                answer = client.request(method, path, headers=key)
+                assert answer.status_code == status, (method, path)
