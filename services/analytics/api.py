@@ -10,6 +10,8 @@ from pydantic import BaseModel, Field
 
 from services.analytics import store
 from services.analytics.domain import OrderFigures
+from services.analytics.report_api import report_routes
+from services.analytics.reports import Report
 from services.analytics.settings import AnalyticsSettings
 from services.eventkit.access import Tenant
 from services.eventkit.http import EVERYWHERE, Problem, problem_responses
@@ -53,7 +55,7 @@ class OrderFigure(BaseModel):
 OrderId = Annotated[UUID, Path(examples=["0b54b3a4-6d0e-4b0a-9f3e-1d2c3b4a5f60"])]
 
 
-def routes(runtime: Runtime[OrderFigures, AnalyticsSettings]) -> APIRouter:
+def routes(runtime: Runtime[OrderFigures | Report, AnalyticsSettings]) -> APIRouter:
     """The service's routes."""
     router = APIRouter(tags=["figures"], responses=EVERYWHERE)
 
@@ -77,6 +79,7 @@ def routes(runtime: Runtime[OrderFigures, AnalyticsSettings]) -> APIRouter:
             raise Problem(404, "unknown-order", f"No event of order {order_id} was read so far.")
         return OrderFigure(order_id=found.key, **_fields(found))
 
+    router.include_router(report_routes(runtime))
     return router
 
 

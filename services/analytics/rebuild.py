@@ -17,7 +17,7 @@ from sqlalchemy.engine import Connection
 
 from services.analytics.domain import OrderFigures, merged
 from services.analytics.handlers import HANDLERS
-from services.analytics.store import AnalyticsStore, figures_of
+from services.analytics.store import figures_of, load_figures, save_figures
 from services.analytics.tables import order_figures
 from services.eventkit import tables as kit
 from services.eventkit.codec import Codec
@@ -32,7 +32,7 @@ from services.eventkit.schemas import Schemas
 VERSION = 1
 """Raised whenever the same events would give other figures."""
 
-TOPICS = tuple(sorted({line.source for line in HANDLERS.values()}))
+TOPICS = tuple(sorted({line.source for line in HANDLERS.values()} - {"api", "job"}))
 _UNITED_AT_ONCE = 5_000
 _INBOX = kit.inbox.c
 
@@ -85,10 +85,10 @@ class FiguresModel:
 
     def apply(self, conn: Connection, records: Sequence[RawRecord]) -> None:
         """Reads the rows of these orders, decides, and writes those that changed."""
-        store = AnalyticsStore()
         keys = {message.event.key for message in self._messages(records)}
-        rows = store.load(conn, sorted(keys))
-        store.save(conn, self._decide(records, rows), {})
+        rows = load_figures(conn, sorted(keys))
+        changed = self._decide(records, rows)
+        save_figures(conn, [changed[key] for key in sorted(changed)])
 
     def refused(self, record: RawRecord, error: Exception) -> None:
         """Nothing: the live consumer has put it aside, with a mirror on its topic."""

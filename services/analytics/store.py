@@ -8,7 +8,9 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.engine import Connection, RowMapping
 
+from services.analytics import report_store
 from services.analytics.domain import OrderFigures
+from services.analytics.reports import PREFIX, Report
 from services.analytics.tables import order_figures
 from services.eventkit import db
 from services.eventkit.decision import Event
@@ -20,32 +22,53 @@ FIELDS = [field.name for field in fields(OrderFigures)]
 
 
 class AnalyticsStore:
-    """Loads and saves order rows, set by set."""
+    """Loads and saves order rows and reports, set by set; a report's key tells that it is one."""
 
-    def load(self, conn: Connection, keys: Sequence[str]) -> dict[str, OrderFigures]:
-        """The rows of these orders; one never heard of is left out. Holds off a rebuild's swap."""
-        conn.execute(_SHARE)
-        wanted = ROW.key == sa.any_(sa.bindparam("keys", list(keys), ARRAY(sa.Text)))
-        found = conn.execute(sa.select(order_figures).where(wanted)).mappings()
-        return {row["key"]: figures_of(row) for row in found}
+    def load(self, conn: Connection, keys: Sequence[str]) -> dict[str, OrderFigures | Report]:
+        """The rows of these orders and these reports; one never heard of is left out."""
+        wanted = [key for key in keys if key.startswith(PREFIX)]
+        orders = [key for key in keys if not key.startswith(PREFIX)]
+        found: dict[str, OrderFigures | Report] = {}
+        if orders:
+            found.update(load_figures(conn, orders))
+        if wanted:
+            found.update(report_store.load(conn, wanted))
+        return found
 
     def related(
         self,
         conn: Connection,
         events: Sequence[Event],
-        states: Mapping[str, OrderFigures],
+        states: Mapping[str, OrderFigures | Report],
     ) -> dict[str, Any]:
-        """Nothing: an order's row stands alone."""
+        """Nothing: an order's row stands alone, and so does a report."""
         return {}
 
     def save(
         self,
         conn: Connection,
-        states: Mapping[str, OrderFigures],
+        states: Mapping[str, OrderFigures | Report],
         related: Mapping[str, Any],
     ) -> None:
-        """Writes the changed rows in one statement."""
-        db.upsert_rows(conn, order_figures, [_columns(states[key]) for key in sorted(states)])
+        """Writes the changed rows, reports and pages, one statement each."""
+        changed = [states[key] for key in sorted(states)]
+        save_figures(conn, [one for one in changed if isinstance(one, OrderFigures)])
+        report_store.save(
+            conn, [one for one in changed if isinstance(one, Report)], list(related.values())
+        )
+
+
+def load_figures(conn: Connection, keys: Sequence[str]) -> dict[str, OrderFigures]:
+    """The rows of these orders; one never heard of is left out. Holds off a rebuild's swap."""
+    conn.execute(_SHARE)
+    wanted = ROW.key == sa.any_(sa.bindparam("keys", list(keys), ARRAY(sa.Text)))
+    found = conn.execute(sa.select(order_figures).where(wanted)).mappings()
+    return {row["key"]: figures_of(row) for row in found}
+
+
+def save_figures(conn: Connection, rows: Sequence[OrderFigures]) -> None:
+    """Writes rows in one statement."""
+    db.upsert_rows(conn, order_figures, [_columns(row) for row in rows])
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,7 +125,7 @@ def read(path: Path) -> Keys:
 
 def write(path: Path, keys: Keys) -> None:
     """Replaces the file in one step, readable by its owner only."""
-    text = json.dumps(keys.model_dump(mode="json", exclude_none=True), indent=2) + "\n"
+    text = json.dumps(keys.model_dump(mode="json", exclude_defaults=True), indent=2) + "\n"
     draft = path.with_name(f"{path.name}.{os.getpid()}.new")
     draft.unlink(missing_ok=True)
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:

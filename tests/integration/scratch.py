@@ -62,8 +62,11 @@ class Scratch:
 
 
 @contextmanager
-def scratch(stack: LiveStack, service: Service[Any, Any]) -> Iterator[Scratch]:
-    """The service on an empty, migrated database of the stack's PostgreSQL, dropped at the end."""
+def scratch(stack: LiveStack, service: Service[Any, Any], **settings: Any) -> Iterator[Scratch]:
+    """The service on an empty, migrated database of the stack's PostgreSQL, dropped at the end.
+
+    Its runtime has settings only where some are given.
+    """
     name = f"scratch_{service.name}"
     with stack.admin() as admin:
         _drop(admin, name)
@@ -73,8 +76,10 @@ def scratch(stack: LiveStack, service: Service[Any, Any]) -> Iterator[Scratch]:
     db = make_engine(url, pool_size=20, name=name)
     codec = Codec(Schemas.load())
     engine = Engine(service.name, service.handlers, service.store, codec, f"{service.name}.events")
+    given = {"http_port": 1, "database_url": url, "kafka_bootstrap": "", "registry_url": ""}
+    made = service.settings(**given, **settings) if settings else None
     try:
-        yield Scratch(db, engine, Runtime(service, None, db, engine))
+        yield Scratch(db, engine, Runtime(service, made, db, engine))
     finally:
         db.dispose()
         with stack.admin() as admin:

@@ -15,7 +15,7 @@ from tests.live_stack import LiveStack
 @pytest.fixture(scope="package")
 def database(stack: LiveStack) -> Iterator[Scratch]:
     """One database for all tests of the package."""
-    with scratch(stack, SERVICE) as made:
+    with scratch(stack, SERVICE, report_page=3, open_reports=2) as made:
         yield made
 
 
@@ -23,7 +23,8 @@ def database(stack: LiveStack) -> Iterator[Scratch]:
 def analytics(database: Scratch) -> Scratch:
     """Analytics that has not heard of any order."""
     with database.db.begin() as conn:
-        conn.execute(sa.text("DELETE FROM order_figures"))
+        for table in ("order_figures", "reports", "jobs", "idempotency_keys"):
+            conn.execute(sa.text(f"DELETE FROM {table}"))
     return database
 
 

@@ -94,5 +94,6 @@ def test_an_older_event_fills_gaps_and_overwrites_nothing() -> None:
 
 
 def test_the_handler_table_reads_every_event_there_is_a_reader_for() -> None:
-    assert set(HANDLERS) == set(READERS)
-    assert all(not line.emits for line in HANDLERS.values())
+    events = [line for line in HANDLERS.values() if line.source not in ("api", "job")]
+    assert {line.type for line in events} == set(READERS)
+    assert all(not line.emits for line in events)
