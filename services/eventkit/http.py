@@ -90,16 +90,17 @@ def create_app(
     *,
     access: Any = None,
     max_body: int = 1_048_576,
+    large_bodies: Mapping[str, int] | None = None,
 ) -> FastAPI:
     """An application with these routers, health, metrics, tracing and problem details.
 
     ``checks`` say whether the process is ready: each returns None, or why it is not. ``access``
-    knows the tenants (`services.eventkit.access`); ``max_body`` is in bytes.
+    knows the tenants (`services.eventkit.access`); ``max_body`` is in bytes, of every path but
+    those of ``large_bodies``.
     """
     app = FastAPI(title=title, description=description, version="1.0.0", telemetry=REQUEST_SPANS)
     app.state.access = access
-    app.add_middleware(RequestBodyLimitMiddleware, max_body_size=max_body)
-    app.add_middleware(_LargeBody, max_body=max_body)
+    app.add_middleware(_LargeBody, max_body=max_body, larger=large_bodies or {})
     for router in routers:
         app.include_router(router)
     app.include_router(_operations(checks))
@@ -118,16 +119,19 @@ class _LargeBody:
     One that does not say how large it is meets Starlette's middleware while it is read.
     """
 
-    def __init__(self, app: ASGIApp, max_body: int) -> None:
-        self._app = app
+    def __init__(self, app: ASGIApp, max_body: int, larger: Mapping[str, int]) -> None:
         self._max_body = max_body
+        self._larger = larger
+        limits = {max_body, *larger.values()}
+        self._apps = {most: RequestBodyLimitMiddleware(app, most) for most in limits}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        app: ASGIApp = self._app
+        most = self._larger.get(scope.get("path", ""), self._max_body)
+        app: ASGIApp = self._apps[most]
         if scope["type"] == "http":
             said = Headers(scope=scope).get("content-length", "")
-            if said.isdecimal() and int(said) > self._max_body:
-                detail = f"A request may have {self._max_body} bytes."
+            if said.isdecimal() and int(said) > most:
+                detail = f"A request may have {most} bytes here."
                 app = _answer(413, "too-large", detail, headers={"Connection": "close"})
         await app(scope, receive, send)
 

@@ -5,7 +5,7 @@ import resource
 import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, TypeVar
@@ -47,7 +47,10 @@ SettingsT = TypeVar("SettingsT", bound=ServiceSettings)
 
 @dataclass(frozen=True)
 class Service(Generic[S, SettingsT]):
-    """What makes one service: its name, its rules, its SQL, its outside calls and its API."""
+    """What makes one service: its name, its rules, its SQL, its outside calls and its API.
+
+    ``large_bodies`` are paths whose requests may be larger than others, with their bytes.
+    """
 
     name: str
     settings: type[SettingsT]
@@ -56,6 +59,7 @@ class Service(Generic[S, SettingsT]):
     routes: "Callable[[Runtime[S, SettingsT]], APIRouter]"
     jobs: Callable[[SettingsT], Sequence[JobKind]] = lambda _: ()
     chores: "Callable[[Runtime[S, SettingsT]], Sequence[Chore]]" = lambda _: ()
+    large_bodies: Callable[[SettingsT], Mapping[str, int]] = lambda _: {}
 
     @property
     def topics(self) -> list[str]:
@@ -170,6 +174,7 @@ class _Process:
             self.checks,
             access=self.runtime.access,
             max_body=self.settings.max_body,
+            large_bodies=self.service.large_bodies(self.settings),
         )
         config = uvicorn.Config(
             app,

@@ -1,6 +1,6 @@
 """The API of inventory: receive stock, read stock, read what an order holds."""
 
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
@@ -9,9 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from services.eventkit.access import Tenant
 from services.eventkit.http import EVERYWHERE, Problem, problem_responses
 from services.eventkit.service import Runtime
-from services.eventkit.settings import ServiceSettings
 from services.inventory import store
 from services.inventory.domain import Line, Reservation, Stock
+from services.inventory.import_api import import_routes
+from services.inventory.settings import InventorySettings
 
 SKU = r"^[A-Za-z0-9][A-Za-z0-9_.\-]{0,63}$"
 Sku = Annotated[str, Field(pattern=SKU, examples=["MUG"])]
@@ -70,7 +71,7 @@ class ReservationView(BaseModel):
     version: int = Field(examples=[1])
 
 
-def routes(runtime: Runtime[Reservation, ServiceSettings]) -> APIRouter:
+def routes(runtime: Runtime[Any, InventorySettings]) -> APIRouter:
     """The routes of a running inventory service."""
     router = APIRouter(tags=["stock"], responses=EVERYWHERE)
 
@@ -113,6 +114,7 @@ def routes(runtime: Runtime[Reservation, ServiceSettings]) -> APIRouter:
             raise Problem(404, "unknown-reservation", f"Order {order_id} is not known here.")
         return _reservation_view(found)
 
+    router.include_router(import_routes(runtime))
     return router
 
 

@@ -5,21 +5,56 @@ from dataclasses import asdict
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import ARRAY, insert
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.engine import Connection, Row
 
 from services.eventkit import db
 from services.eventkit.decision import Event
-from services.inventory.domain import Line, Reservation, Stock, merged, stock_key
+from services.inventory import import_store
+from services.inventory.domain import Line, Reservation, Stock, stock_key
+from services.inventory.imports import PREFIX, Apply, Import, Receipt
 from services.inventory.tables import reservation_lines, reservations, stock
 
 ROW = stock.c
 
 
-class InventoryStore:
-    """Loads and saves reservations and the stock rows they hold."""
+_ADD = """
+INSERT INTO stock (tenant_id, sku, imported, available, held)
+SELECT tenant_id, sku, sum(quantity)::bigint, sum(quantity)::bigint, 0 FROM {}
+GROUP BY tenant_id, sku ORDER BY tenant_id, sku
+ON CONFLICT (tenant_id, sku) DO UPDATE SET
+    imported = stock.imported + excluded.imported,
+    available = stock.available + excluded.available
+RETURNING tenant_id, sku, imported, available, held"""
+"""Adds pieces to the stock in one statement, which locks the rows in order of tenant and SKU."""
+_RECEIVE = sa.text(
+    _ADD.format(
+        "unnest(CAST(:tenants AS text[]), CAST(:skus AS text[]), CAST(:quantities AS bigint[]))"
+        " AS arrived (tenant_id, sku, quantity)"
+    )
+)
+_APPLY = sa.text(
+    _ADD.format(
+        "import_rows JOIN imports ON key = import_id WHERE import_id = ANY(CAST(:ids AS text[]))"
+    ).replace("RETURNING tenant_id, sku, imported, available, held", "")
+)
 
-    def load(self, conn: Connection, keys: Sequence[str]) -> dict[str, Reservation]:
+
+class InventoryStore:
+    """Loads and saves reservations and the stock they hold, and imports; keys tell them apart."""
+
+    def load(self, conn: Connection, keys: Sequence[str]) -> dict[str, Reservation | Import]:
+        """The reservations of these orders, and these imports; one never seen is left out."""
+        imports = [key for key in keys if key.startswith(PREFIX)]
+        orders = [key for key in keys if not key.startswith(PREFIX)]
+        found: dict[str, Reservation | Import] = {}
+        if orders:
+            found.update(self.reservations(conn, orders))
+        if imports:
+            found.update(import_store.load(conn, imports))
+        return found
+
+    def reservations(self, conn: Connection, keys: Sequence[str]) -> dict[str, Reservation]:
         """The reservations of these orders; one never seen is left out."""
         lines: dict[str, list[Line]] = {key: [] for key in keys}
         for row in conn.execute(_of_keys(reservation_lines, keys).order_by(sa.text("key, sku"))):
@@ -32,7 +67,10 @@ class InventoryStore:
         }
 
     def related(
-        self, conn: Connection, events: Sequence[Event], states: Mapping[str, Reservation]
+        self,
+        conn: Connection,
+        events: Sequence[Event],
+        states: Mapping[str, Reservation | Import],
     ) -> dict[str, Stock]:
         """The stock rows that these events can move, locked in order of tenant and SKU."""
         wanted = sorted(_wanted(events, states))
@@ -49,11 +87,26 @@ class InventoryStore:
         return {stock_key(row.tenant_id, row.sku): row for row in rows}
 
     def save(
-        self, conn: Connection, states: Mapping[str, Reservation], related: Mapping[str, Any]
+        self,
+        conn: Connection,
+        states: Mapping[str, Reservation | Import],
+        related: Mapping[str, Any],
     ) -> None:
-        """Writes the changed stock rows, reservations and new lines, one statement each."""
-        changed = [states[key] for key in sorted(states)]
-        db.upsert_rows(conn, stock, [asdict(related[key]) for key in sorted(related)])
+        """Writes the changed stock rows, reservations and new lines, one statement each.
+
+        What imports add to the stock comes first: they are never in one transaction with orders.
+        """
+        everything = [states[key] for key in sorted(states)]
+        rows = [related[key] for key in sorted(related)]
+        imports = [one for one in everything if isinstance(one, Import)]
+        if imports:
+            import_store.save(conn, imports, rows)
+            receive_all(conn, [row for row in rows if isinstance(row, Receipt)])
+            staged = [row.import_id for row in rows if isinstance(row, Apply)]
+            if staged:
+                conn.execute(_APPLY, {"ids": staged})
+        changed = [one for one in everything if isinstance(one, Reservation)]
+        db.upsert_rows(conn, stock, [asdict(row) for row in rows if isinstance(row, Stock)])
         db.upsert_rows(conn, reservations, [_columns(reservation) for reservation in changed])
         lines = [
             {
@@ -70,20 +123,18 @@ class InventoryStore:
 
 def receive(conn: Connection, tenant_id: str, lines: Sequence[Line]) -> list[Stock]:
     """Adds pieces to imported and available, in order of SKU; returns the rows as they are now."""
-    rows = [
-        asdict(Stock(tenant_id, line.sku, line.quantity, line.quantity, 0))
-        for line in merged(lines)
-    ]
-    statement = insert(stock).values(rows)
-    more = statement.excluded
-    received = statement.on_conflict_do_update(
-        index_elements=[ROW.tenant_id, ROW.sku],
-        set_={
-            "imported": ROW.imported + more.imported,
-            "available": ROW.available + more.available,
-        },
-    ).returning(stock)
-    return [_stock(row) for row in conn.execute(received)]
+    return receive_all(conn, [Receipt(tenant_id, tuple(lines))])
+
+
+def receive_all(conn: Connection, receipts: Sequence[Receipt]) -> list[Stock]:
+    """The same for several deliveries: rows are locked in order of tenant and SKU over all."""
+    pieces = [(one.tenant_id, line) for one in receipts for line in one.lines]
+    values = {
+        "tenants": [tenant for tenant, _ in pieces],
+        "skus": [line.sku for _, line in pieces],
+        "quantities": [line.quantity for _, line in pieces],
+    }
+    return [_stock(row) for row in conn.execute(_RECEIVE, values)] if pieces else []
 
 
 def stock_page(conn: Connection, tenant_id: str, after: str, limit: int) -> list[Stock]:
@@ -106,17 +157,23 @@ def stock_of(conn: Connection, tenant_id: str, sku: str) -> Stock | None:
 
 def reservation_of(conn: Connection, tenant_id: str, order_id: str) -> Reservation | None:
     """An order's reservation, or None; another tenant's is None too."""
-    found = InventoryStore().load(conn, [order_id]).get(order_id)
+    found = InventoryStore().reservations(conn, [order_id]).get(order_id)
     return found if found is not None and found.tenant_id == tenant_id else None
 
 
-def _wanted(events: Sequence[Event], states: Mapping[str, Reservation]) -> set[tuple[str, str]]:
+def _wanted(
+    events: Sequence[Event], states: Mapping[str, Reservation | Import]
+) -> set[tuple[str, str]]:
     placed = {
-        (event.tenant_id, line["sku"]) for event in events for line in event.data.get("lines", ())
+        (event.tenant_id, line["sku"])
+        for event in events
+        if event.type == "OrderPlaced"
+        for line in event.data["lines"]
     }
     held = {
         (reservation.tenant_id, line.sku)
         for reservation in states.values()
+        if isinstance(reservation, Reservation)
         for line in reservation.lines
     }
     return placed | held

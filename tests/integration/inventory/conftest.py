@@ -8,6 +8,7 @@ from fastapi.testclient import TestClient
 
 from services.eventkit.http import create_app
 from services.inventory.__main__ import SERVICE
+from services.inventory.import_api import PATH
 from tests.integration.scratch import Scratch, scratch
 from tests.live_stack import LiveStack
 
@@ -15,7 +16,7 @@ from tests.live_stack import LiveStack
 @pytest.fixture(scope="package")
 def database(stack: LiveStack) -> Iterator[Scratch]:
     """One database for all tests of the package."""
-    with scratch(stack, SERVICE) as made:
+    with scratch(stack, SERVICE, import_chunk=40, open_imports=2) as made:
         yield made
 
 
@@ -23,8 +24,8 @@ def database(stack: LiveStack) -> Iterator[Scratch]:
 def inventory(database: Scratch) -> Scratch:
     """Inventory with nothing in stock."""
     with database.db.begin() as conn:
-        conn.execute(sa.text("DELETE FROM reservation_lines"))
-        conn.execute(sa.text("DELETE FROM stock"))
+        for table in ("reservation_lines", "stock", "imports", "import_chunks", "jobs"):
+            conn.execute(sa.text(f"DELETE FROM {table}"))
     return database
 
 
@@ -32,7 +33,12 @@ def inventory(database: Scratch) -> Scratch:
 def client(inventory: Scratch) -> Iterator[TestClient]:
     """Inventory's API."""
     app = create_app(
-        "inventory", [SERVICE.routes(inventory.runtime)], {}, access=inventory.runtime.access
+        "inventory",
+        [SERVICE.routes(inventory.runtime)],
+        {},
+        access=inventory.runtime.access,
+        large_bodies={PATH: 20_000},
+        max_body=10_000,
     )
     with TestClient(app) as made:
         yield made
