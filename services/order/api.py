@@ -19,6 +19,7 @@ from services.eventkit.streams import TOLD, EventStream, LastEventId, Streams
 from services.order import changes, domain
 from services.order.admission import Admission
 from services.order.domain import Order
+from services.order.front import front_routes
 from services.order.models import Accepted, OrderIn, OrderOut, shown
 from services.order.placing import Placing
 from services.order.settings import OrderSettings
@@ -133,7 +134,10 @@ def routes(runtime: Runtime[Order, OrderSettings]) -> APIRouter:
         return shown(order, settings.jaeger_url)
 
     router.include_router(webhook_routes(runtime))
-    return router
+    whole = APIRouter()
+    whole.include_router(front_routes())
+    whole.include_router(router)
+    return whole
 
 
 def _found(order: Order | None) -> Order:
