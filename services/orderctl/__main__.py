@@ -5,7 +5,7 @@ import sys
 import typer
 from rich.text import Text
 
-from services.orderctl.commands import cdc, dlq, jobs, keys
+from services.orderctl.commands import cdc, dlq, imports, jobs, keys, reports, webhooks
 from services.orderctl.commands.cancel import cancel
 from services.orderctl.commands.demo import demo
 from services.orderctl.commands.lag import lag
@@ -36,7 +36,7 @@ COMMANDS = (
 )  # fmt: skip
 for command in COMMANDS:
     app.command()(command)
-for group in (dlq.app, jobs.app, cdc.app, keys.app):
+for group in (dlq.app, jobs.app, cdc.app, keys.app, webhooks.app, reports.app, imports.app):
     app.add_typer(group)
 
 

@@ -1,7 +1,7 @@
 """HTTP calls to the services, with errors a person can act on."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, BinaryIO
 
 import httpx
 
@@ -41,10 +41,31 @@ class Http:
 
     def call(self, method: str, path: str, **options: Any) -> Any:
         """The JSON of a successful answer; CliError with the problem's details otherwise."""
-        response = self.send(method, path, **options)
+        return self.read(self.send(method, path, **options))
+
+    def read(self, response: httpx.Response) -> Any:
+        """The JSON of a successful answer; CliError with the problem's details otherwise."""
         if response.is_success:
             return response.json() if response.content else None
         raise CliError(f"{self.name} answered {response.status_code}: {problem_text(response)}")
+
+    def download(self, path: str, target: BinaryIO) -> int:
+        """Writes an answer's content while it arrives; its bytes. CliError where it breaks off."""
+        size = 0
+        try:
+            with self._client.stream("GET", path) as response:
+                if not response.is_success:
+                    response.read()
+                    self.read(response)
+                for piece in response.iter_bytes():
+                    size += target.write(piece)
+        except httpx.TransportError as error:
+            raise CliError(
+                f"{self.name} broke off after {size} bytes ({type(error).__name__})",
+                "try again",
+                code=NOT_ANSWERING,
+            ) from error
+        return size
 
     def find(self, path: str, **options: Any) -> Any | None:
         """The JSON of what is there, or None when there is no such thing (404)."""

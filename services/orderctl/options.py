@@ -1,8 +1,15 @@
 """Arguments and options that several commands share."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 OrderId = Annotated[str, typer.Argument(help="The order's id, as orderctl place printed it.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="The file to write.")]
+TaskWait = Annotated[bool, typer.Option("--wait", help="Wait for its end, with a bar.")]
+TaskKey = Annotated[
+    str | None, typer.Option("--key", help="Idempotency key: a repeat is answered.")
+]
+TaskTimeout = Annotated[float, typer.Option("--timeout", help="Seconds to wait at most.")]
