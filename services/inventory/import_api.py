@@ -88,7 +88,7 @@ _BODY: Final[dict[str, Any]] = {
         "description": "One row a line, below the header. A SKU may come more than once.",
         "content": {
             "text/csv": {
-                "schema": {"type": "string"},
+                "schema": {"type": "string", "pattern": rf"^{HEADER}\r?\n"},
                 "example": f"{HEADER}\r\nMUG,100\r\nTEA,250\r\n",
             }
         },

@@ -32,6 +32,12 @@ BEYOND = positive_data_acceptance
 """A description cannot say everything: that a SKU comes once, what a cursor is."""
 
 
+@schemathesis.serializer("text/csv")
+def csv_file(_: schemathesis.SerializationContext, value: Any) -> bytes:
+    """A file is sent as it was made up."""
+    return value if isinstance(value, bytes) else str(value).encode(errors="replace")
+
+
 @pytest.fixture(scope="module")
 def key(stack: LiveStack) -> Iterator[str]:
     """The API key of a tenant that nobody else uses, and that may operate."""

@@ -93,7 +93,7 @@ def test_one_wrong_row_keeps_all_of_a_file_out_or_only_itself(
         "line,row,error",
         '12,"SKU-99,none",quantity: a whole number from 1 to 1000000',
     ]
-    assert lines[2].startswith('14,"SKU 98,4",sku')
+    assert lines[2].startswith('14,"SKU 98,4","sku: ')
     other = sent(client, wrong, "rows")
     worker.work()
     done = client.get(other["status_url"]).json()
