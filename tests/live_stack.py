@@ -1,36 +1,41 @@
 """A running stack as tests see it: addresses, accounts, and a hand on every process."""
 
-from collections.abc import Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import psutil
 import psycopg
 
 from infra.local import lifecycle, postgres, ready
+from infra.local.ports import HOST, Ports
+from infra.local.ready import Check
 from infra.local.stack import Stack
 from infra.local.supervisor import Supervisor
 from infra.local.waiting import until
 from infra.names import database
+from infra.wiring import Wiring
 
 
-class LiveStack:
-    """One running stack. Processes go by the names that ``make status`` lists."""
+class System(ABC):
+    """A running system. Processes go by the names that ``make status`` lists."""
 
-    def __init__(self, stack: Stack) -> None:
-        self.settings = stack
-        self.ports = stack.ports
-        self.env = stack.orderctl_environment()
-        self.supervisor = Supervisor(stack.layout)
-        self._checks = ready.checks(stack)
+    settings: Wiring
+    checks: Mapping[str, Check]
 
     @property
-    def state_dir(self) -> Path:
-        """The folder with ``conf``, ``logs`` and ``data``."""
-        return self.settings.layout.state
+    def ports(self) -> Ports:
+        """The ports on this machine."""
+        return self.settings.ports
+
+    @property
+    def env(self) -> dict[str, str]:
+        """What orderctl reads."""
+        return self.settings.orderctl()
 
     def url(self, name: str) -> str:
         """The HTTP address of a part by its name in ``infra/ports.toml``."""
-        return self.ports.url(name)
+        return self.settings.url(name)
 
     def auditor_url(self, service: str) -> str:
         """SQLAlchemy's address of a service's database, read-only."""
@@ -40,16 +45,73 @@ class LiveStack:
         """A superuser's connection to a database, in autocommit mode."""
         return postgres.admin(self.settings, name)
 
+    def restart(self, *names: str) -> None:
+        """Stop processes, start them, and wait until they are ready."""
+        self.stop(*names)
+        self.start(*names)
+
+    def wait_ready(self, *names: str, seconds: float = 90) -> None:
+        """Wait until the processes do their work; all of the system when none is named."""
+        wanted = names or tuple(self.checks)
+        until(lambda: not self._waiting(wanted), seconds, f"{', '.join(wanted)} to be ready")
+
+    def _waiting(self, names: Iterable[str]) -> list[str]:
+        return [name for name in names if self.checks[name]()]
+
+    @abstractmethod
+    def relay_source(self) -> tuple[str, int]:
+        """Where connectors find PostgreSQL: host and port."""
+
+    @abstractmethod
     def log(self, name: str) -> str:
         """What a process has written so far."""
+
+    @abstractmethod
+    def pid(self, name: str) -> int:
+        """A process's id, 0 when it does not run."""
+
+    @abstractmethod
+    def kill(self, name: str) -> None:
+        """kill -9, and wait until that process is gone; a new one is started by itself."""
+
+    @abstractmethod
+    def stop(self, *names: str) -> None:
+        """Stop processes, all at once, until they are started again."""
+
+    @abstractmethod
+    def start(self, *names: str) -> None:
+        """Start processes that were stopped, and wait until they are ready."""
+
+    @abstractmethod
+    def start_what_is_down(self) -> None:
+        """Start every process that is stopped or has given up."""
+
+
+class LiveStack(System):
+    """A running embedded stack."""
+
+    settings: Stack
+
+    def __init__(self, stack: Stack) -> None:
+        self.settings = stack
+        self.supervisor = Supervisor(stack.layout)
+        self.checks = ready.checks(stack)
+
+    @property
+    def state_dir(self) -> Path:
+        """The folder with ``conf``, ``logs`` and ``data``."""
+        return self.settings.layout.state
+
+    def relay_source(self) -> tuple[str, int]:
+        return HOST, self.ports["postgres"]
+
+    def log(self, name: str) -> str:
         return (self.settings.layout.logs / f"{name}.log").read_text(errors="replace")
 
     def pid(self, name: str) -> int:
-        """A process's id, 0 when it does not run."""
         return self.supervisor.states()[name].pid
 
     def kill(self, name: str) -> None:
-        """kill -9, and wait until that process is gone; Supervisor starts a new one by itself."""
         old = psutil.Process(self.pid(name))
         self.supervisor.signal(name, "KILL")
         until(lambda: not lifecycle.lives(old), 10, f"{name} to be gone")
@@ -59,24 +121,14 @@ class LiveStack:
         self.supervisor.signal(name, signal)
 
     def stop(self, *names: str) -> None:
-        """Stop processes, all at once, until they are started again."""
         self.supervisor.stop_together(names)
 
     def start(self, *names: str) -> None:
-        """Start processes that were stopped, and wait until they are ready."""
         for name in names:
             self.supervisor.start(name)
         self.wait_ready(*names)
 
-    def restart(self, *names: str) -> None:
-        """Stop processes, start them, and wait until they are ready."""
-        self.stop(*names)
-        self.start(*names)
-
-    def wait_ready(self, *names: str, seconds: float = 90) -> None:
-        """Wait until the processes do their work; all of the stack when none is named."""
-        wanted = names or tuple(self._checks)
-        until(lambda: not self._waiting(wanted), seconds, f"{', '.join(wanted)} to be ready")
-
-    def _waiting(self, names: Iterable[str]) -> list[str]:
-        return [name for name in names if self._checks[name]()]
+    def start_what_is_down(self) -> None:
+        for name, state in self.supervisor.states().items():
+            if state.state in ("STOPPED", "EXITED", "FATAL"):
+                self.supervisor.start(name)

@@ -1,9 +1,9 @@
 """Formats the broker's storage, once."""
 
-import base64
 import subprocess
-import uuid
 
+from infra.kafka.cluster import new_cluster_id
+from infra.local import jvm
 from infra.local.errors import StackError
 from infra.local.stack import Stack
 
@@ -12,18 +12,15 @@ def format_once(stack: Stack) -> None:
     """Give the broker a storage with a new cluster id, unless it has one."""
     if (stack.layout.data / "kafka" / "meta.properties").exists():
         return
-    cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    arguments = jvm.format_storage(
+        stack.distributions.kafka_libs, stack.layout.conf / "broker.properties", new_cluster_id()
+    )
     done = subprocess.run(
-        [
-            stack.java.path, *stack.java.options, "-XX:TieredStopAtLevel=1",
-            "-cp", f"{stack.distributions.kafka_libs}/*",
-            "kafka.tools.StorageTool", "format", "--standalone", "--ignore-formatted",
-            "--cluster-id", cluster, "--config", stack.layout.conf / "broker.properties",
-        ],
+        [stack.java.path, *stack.java.options, *arguments],
         check=False,
         capture_output=True,
         text=True,
-    )  # fmt: skip
+    )
     if done.returncode:
         raise StackError(
             f"the broker's storage could not be formatted: {(done.stdout + done.stderr)[-800:]}",

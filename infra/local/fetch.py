@@ -1,11 +1,13 @@
 """Downloads the pinned Java artifacts once and lays them out in the cache.
 
+``python -m infra.local.fetch PART FOLDER`` does so for one distribution: a container's build.
 jgo is asked for exact files only: its own dependency resolution picks other versions than Maven.
 """
 
 import fcntl
 import hashlib
 import shutil
+import sys
 import tarfile
 import tempfile
 import threading
@@ -54,6 +56,11 @@ def ensure(cache: Path, report: Report) -> Distributions:
         with _only_one(cache / "lock", report):
             _fetch({homes[part]: jars for part, jars in missing.items()}, report)
     return Distributions(homes["kafka"], homes["debezium"], homes["apicurio"])
+
+
+def fetch_part(part: str, home: Path, report: Report) -> None:
+    """One distribution of infra/jars.lock, in a folder that does not exist. Raises StackError."""
+    _fetch({home: [jar for jar in read_lock() if jar.part == part]}, report)
 
 
 def _fetch(wanted: dict[Path, list[Jar]], report: Report) -> None:
@@ -179,3 +186,7 @@ def _only_one(lock: Path, report: Report) -> Iterator[None]:
             report("another stack is downloading; waiting for it")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+if __name__ == "__main__":
+    fetch_part(sys.argv[1], Path(sys.argv[2]), lambda _: None)

@@ -121,7 +121,7 @@ def _write_configuration(stack: Stack) -> None:
 
 
 def _write_orderctl_env(stack: Stack) -> None:
-    lines = [f"{name}={value}\n" for name, value in stack.orderctl_environment().items()]
+    lines = [f"{name}={value}\n" for name, value in stack.orderctl().items()]
     write_private(stack.layout.orderctl_env, "".join(lines))
 
 

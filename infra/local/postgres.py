@@ -14,8 +14,7 @@ from infra.local.ports import HOST
 from infra.local.render import template
 from infra.local.stack import Stack
 from infra.names import EMITTERS, SERVICES, database, role
-
-REGISTRY = ("registry_svc", "registry_db")
+from infra.wiring import REGISTRY, Wiring
 
 
 def prepare(stack: Stack) -> None:
@@ -23,13 +22,15 @@ def prepare(stack: Stack) -> None:
     home = stack.postgres
     if not (home.data / "PG_VERSION").exists():
         _initialise(stack)
-    settings = template("postgres/postgresql.conf", {"host": HOST, "port": stack.ports["postgres"]})
-    _write_as_owner(stack, home.data / "postgresql.conf", settings)
+    settings: dict[str, str | int] = {"host": HOST, "port": stack.ports["postgres"], "sockets": ""}
+    _write_as_owner(
+        stack, home.data / "postgresql.conf", template("postgres/postgresql.conf", settings)
+    )
     _write_as_owner(stack, home.data / "pg_hba.conf", access_rules())
 
 
-def access_rules() -> str:
-    """``pg_hba.conf``: one line a database, naming who may open it.
+def access_rules(clients: str = f"{HOST}/32") -> str:
+    """``pg_hba.conf``: one line a database, naming who may open it; ``clients`` says from where.
 
     No line says ``replication``, so that nobody can copy the whole cluster; Debezium's logical
     replication opens a database like everyone else.
@@ -38,7 +39,7 @@ def access_rules() -> str:
     for service in SERVICES:
         relay = ",debezium" if service in EMITTERS else ""
         rules.append((database(service), f"{role(service)},auditor{relay}"))
-    lines = [f"host {name:14} {users:36} {HOST}/32 scram-sha-256\n" for name, users in rules]
+    lines = [f"host {name:14} {users:36} {clients} scram-sha-256\n" for name, users in rules]
     return "".join(lines)
 
 
@@ -85,11 +86,12 @@ def _write_as_owner(stack: Stack, path: Path, text: str) -> None:
         os.chown(path, account.uid, account.gid)
 
 
-def admin(stack: Stack, name: str = "postgres") -> psycopg.Connection:
+def admin(stack: Wiring, name: str = "postgres") -> psycopg.Connection:
     """A superuser's connection in autocommit mode."""
+    host, _, port = stack.address("postgres").rpartition(":")
     return psycopg.connect(
-        host=HOST,
-        port=stack.ports["postgres"],
+        host=host,
+        port=port,
         user="postgres",
         password=stack.passwords["postgres"],
         dbname=name,
@@ -98,7 +100,7 @@ def admin(stack: Stack, name: str = "postgres") -> psycopg.Connection:
     )
 
 
-def answers(stack: Stack) -> bool:
+def answers(stack: Wiring) -> bool:
     """Whether PostgreSQL takes connections."""
     try:
         with admin(stack) as connection:
@@ -108,7 +110,7 @@ def answers(stack: Stack) -> bool:
     return True
 
 
-def ensure_databases(stack: Stack) -> None:
+def ensure_databases(stack: Wiring) -> None:
     """Every role with its password, every database with its owner and nobody else let in."""
     with admin(stack) as connection:
         _ensure_role(connection, stack, "debezium", "REPLICATION NOINHERIT CONNECTION LIMIT 40")
@@ -123,7 +125,7 @@ def ensure_databases(stack: Stack) -> None:
             _let_in(connection, database(service), "debezium")
 
 
-def _ensure_role(connection: psycopg.Connection, stack: Stack, name: str, rights: str) -> None:
+def _ensure_role(connection: psycopg.Connection, stack: Wiring, name: str, rights: str) -> None:
     known = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [name]).fetchone()
     statement = sql.SQL(
         "{verb} ROLE {name} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE {rights} PASSWORD {password}"

@@ -17,6 +17,7 @@ from infra.jaeger import binary
 from infra.local import postgres
 from infra.local.stack import Stack
 from infra.names import EMITTERS
+from infra.wiring import Wiring
 
 SECONDS = 2.0
 # One client: making one costs more than asking. What is on this machine is never behind a proxy.
@@ -29,7 +30,7 @@ def checks(stack: Stack) -> dict[str, Check]:
 
     Connect counts as ready only when every connector reads its database.
     """
-    return {**bare_checks(stack), "connect": partial(_connectors, stack)}
+    return {**bare_checks(stack), "connect": partial(reading, stack)}
 
 
 def not_ready(stack: Stack) -> dict[str, str]:
@@ -41,41 +42,47 @@ def not_ready(stack: Stack) -> dict[str, str]:
 
 def bare_checks(stack: Stack) -> dict[str, Check]:
     """The same of each process alone, before anything is asked of it."""
-    ports = stack.ports
-    proxy = {"toxiproxy": partial(http, ports.url("toxiproxy") + "/version")}
+    proxy = {"toxiproxy": partial(http, stack.url("toxiproxy") + "/version")}
+    jaeger = {"jaeger": partial(_jaeger, stack)}
+    return (proxy if stack.toxiproxy else {}) | common_checks(stack) | jaeger
+
+
+def common_checks(system: Wiring) -> dict[str, Check]:
+    """The checks of what is asked the same way wherever it runs."""
+    url = system.url
     return {
-        **(proxy if stack.toxiproxy else {}),
-        "postgres": partial(_postgres, stack),
-        "broker": partial(broker, ports.address("kafka")),
-        "registry": partial(http, ports.url("registry_management") + "/health/ready"),
-        "connect": partial(http, ports.url("connect") + "/connectors"),
-        "connect-guardian": partial(http, ports.url("connect_guardian") + "/health/live"),
-        "jaeger": partial(_jaeger, stack),
-        "payment-provider": partial(http, ports.url("payment_provider") + "/health/ready"),
-        "mail-sink": partial(http, ports.url("mail_http") + "/health/ready"),
-        **{name: partial(http, ports.url(name) + "/health/ready") for name in EMITTERS},
-        "projector-agent": partial(http, ports.url("projector_agent") + "/health/ready"),
-        "projector-api": partial(http, ports.url("projector") + "/health/ready"),
+        "postgres": partial(_postgres, system),
+        "broker": partial(broker, system.address("kafka")),
+        "registry": partial(http, url("registry_management") + "/health/ready"),
+        "connect": partial(http, url("connect") + "/connectors"),
+        "connect-guardian": partial(http, url("connect_guardian") + "/health/live"),
+        "jaeger": partial(http, url("jaeger") + "/api/services"),
+        "payment-provider": partial(http, url("payment_provider") + "/health/ready"),
+        "mail-sink": partial(http, url("mail_http") + "/health/ready"),
+        **{name: partial(http, url(name) + "/health/ready") for name in EMITTERS},
+        "projector-agent": partial(http, url("projector_agent") + "/health/ready"),
+        "projector-api": partial(http, url("projector") + "/health/ready"),
     }
 
 
-def _postgres(stack: Stack) -> str:
-    return "" if postgres.answers(stack) else "takes no connections"
+def _postgres(system: Wiring) -> str:
+    return "" if postgres.answers(system) else "takes no connections"
 
 
-def _connectors(stack: Stack) -> str:
-    url = stack.ports.url("connect")
+def reading(system: Wiring) -> str:
+    """Why not every connector reads its database, or nothing."""
+    url = system.url("connect")
     if why := http(url + "/connectors"):
         return why
     try:
-        found = connectors.problems(url, stack.slots_url)
+        found = connectors.problems(url, system.slots_url)
     except (NotYet, requests.RequestException, psycopg.OperationalError) as error:
         return str(error)
     return "; ".join(f"{service}: {problem}" for service, problem in found.items())
 
 
 def _jaeger(stack: Stack) -> str:
-    why = http(stack.ports.url("jaeger") + "/api/services")
+    why = http(stack.url("jaeger") + "/api/services")
     return why and (binary.status(stack.layout.cache) or why)
 
 

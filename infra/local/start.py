@@ -9,7 +9,6 @@ from infra.kafka import topics
 from infra.local import broker, postgres, ready
 from infra.local.errors import StackError
 from infra.local.parts import Part
-from infra.local.ports import HOST
 from infra.local.ready import Check
 from infra.local.stack import Stack
 from infra.local.supervisor import RecentStates, Supervisor
@@ -127,16 +126,15 @@ class Starter:
         return "up to date"
 
     def _topics(self) -> str:
-        return topics.ensure(self._stack.ports.address("kafka"))
+        return topics.ensure(self._stack.address("kafka"))
 
     def _schemas(self) -> str:
         return provision.ensure(self._stack.registry_url)
 
     def _connectors(self) -> str:
         return connectors.ensure(
-            self._stack.ports.url("connect"),
-            HOST,
-            self._stack.inside_port("postgres"),
+            self._stack.url("connect"),
+            *self._stack.inside_host_and_port("postgres"),
             self._stack.slots_url,
         )
 

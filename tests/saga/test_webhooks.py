@@ -17,6 +17,7 @@ import httpx
 import pytest
 from standardwebhooks import Webhook
 
+from tests.live_stack import LiveStack
 from tests.saga.support.instance import free_port, instance
 from tests.saga.support.saga import Saga
 from tests.saga.support.wait import until
@@ -137,9 +138,9 @@ def test_retry_after_is_heeded_and_a_message_can_be_sent_again(saga: Saga) -> No
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_a_private_target_is_refused_where_the_setting_does_not_allow_it(
-    saga: Saga, host: str
+    stack: LiveStack, host: str
 ) -> None:
-    with instance(saga.stack, "order", SAGA_ROLES="api", SAGA_WEBHOOK_PRIVATE_TARGETS="0") as one:
+    with instance(stack, "order", SAGA_ROLES="api", SAGA_WEBHOOK_PRIVATE_TARGETS="0") as one:
         one.wait_ready()
         url = f"https://{host}/" if host == "127.0.0.1" else f"http://{host}/"
         refused = httpx.post(f"{one.url}/webhooks", json={"url": url}, timeout=20)

@@ -6,9 +6,8 @@ from contextlib import contextmanager
 import requests
 
 from infra.connect import connectors
-from infra.local.ports import HOST
 from infra.names import connector, database
-from tests.live_stack import LiveStack
+from tests.live_stack import System
 from tests.saga.support.wait import until
 
 TIMEOUT = 10.0
@@ -17,7 +16,7 @@ TIMEOUT = 10.0
 class Faults:
     """Kills and stops processes of the stack, and holds back what a service has written."""
 
-    def __init__(self, stack: LiveStack) -> None:
+    def __init__(self, stack: System) -> None:
         self.stack = stack
         self._url = stack.url("connect")
 
@@ -83,14 +82,12 @@ class Faults:
 
     def set_up_connectors(self) -> str:
         """Sets up all connectors as ``make up`` does; what was done."""
-        settings = self.stack.settings
-        return connectors.ensure(self._url, HOST, settings.ports["postgres"], settings.slots_url)
+        slots = self.stack.settings.slots_url
+        return connectors.ensure(self._url, *self.stack.relay_source(), slots)
 
     def repair(self) -> None:
         """Starts whatever is down and waits until all of the stack is ready."""
-        for name, state in self.stack.supervisor.states().items():
-            if state.state in ("STOPPED", "EXITED", "FATAL"):
-                self.stack.supervisor.start(name)
+        self.stack.start_what_is_down()
         self.set_up_connectors()
         self.stack.wait_ready()
 

@@ -18,7 +18,7 @@ from services.orderctl.operations import Operations
 from services.orderctl.settings import Settings
 from services.orderctl.timeline import entry, golden
 from services.orderctl.waiting import ending_of
-from tests.live_stack import LiveStack
+from tests.live_stack import System
 from tests.saga.support import invariants
 from tests.saga.support.databases import Databases
 from tests.saga.support.topics import Place, Read, Topics
@@ -31,7 +31,7 @@ OPEN_STOCK = 1000
 class Saga:
     """Goods, customers and orders that no other test touches, and what became of them."""
 
-    def __init__(self, stack: LiveStack, settings: Settings, shop: Shop, topics: Topics) -> None:
+    def __init__(self, stack: System, settings: Settings, shop: Shop, topics: Topics) -> None:
         self.stack = stack
         self.settings = settings
         self.shop = shop

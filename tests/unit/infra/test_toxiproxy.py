@@ -24,12 +24,13 @@ def stack(toxiproxy: Path | None) -> Stack:
     accounts = ("debezium", "auditor", "registry_svc", *map(role, SERVICES))
     return Stack(
         layout=Layout(here, here),
+        data=here,
         ports=PORTS,
         passwords=dict.fromkeys((*accounts, "provider_webhook"), "secret"),
         java=Java(here),
         distributions=Distributions(here, here, here),
         postgres=PostgresHome(data=here, binaries=here, account=None),
-        overrides={},
+        fronts=FRONTS if toxiproxy else {},
         toxiproxy=toxiproxy,
     )
 
