@@ -1,5 +1,10 @@
-"""Settings from the environment; a wrong one stops the process at start and is named."""
+"""Settings from the environment; a wrong one stops the process at start and is named.
 
+SAGA_SETTINGS_FILE names a file of lines NAME=value for what the environment does not give: a
+container's passwords do not show in its environment.
+"""
+
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -67,7 +72,7 @@ T = TypeVar("T", bound=BaseSettings)
 def load(settings: type[T]) -> T:
     """Reads the settings or ends the process with one line for each that is missing or wrong."""
     try:
-        return settings()
+        return settings(_env_file=os.environ.get("SAGA_SETTINGS_FILE"))
     except ValidationError as error:
         for problem in error.errors():
             name = PREFIX + "_".join(str(part) for part in problem["loc"]).upper()

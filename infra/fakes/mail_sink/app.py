@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, FastAPI, Query
 
+from infra.fakes.mail_sink.forwarder import Forwarder
 from infra.fakes.mail_sink.mailbox import Mailbox
 from infra.fakes.mail_sink.settings import SinkSettings
 from infra.fakes.mail_sink.smtp import listen
@@ -20,9 +21,11 @@ def create_app(settings: SinkSettings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        server = await listen(mailbox, settings.http_host, settings.smtp_port)
+        forwarder = Forwarder(settings.forward_host, settings.forward_port)
+        server = await listen(mailbox, forwarder, settings.http_host, settings.smtp_port)
         yield
         server.close()
+        forwarder.close()
         mailbox.file.close()
 
     app = FastAPI(title="Mail sink", lifespan=lifespan)

@@ -7,6 +7,7 @@ import structlog
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from infra.fakes.mail_sink.faults import faults_of
+from infra.fakes.mail_sink.forwarder import Forwarder
 from infra.fakes.mail_sink.mailbox import Mailbox, read_mail
 
 ACCEPTED = "250 Message accepted"
@@ -23,8 +24,9 @@ _log = structlog.get_logger(__name__)
 class Receiver:
     """What the server does with each recipient and each mail."""
 
-    def __init__(self, mailbox: Mailbox) -> None:
+    def __init__(self, mailbox: Mailbox, forwarder: Forwarder) -> None:
         self._mailbox = mailbox
+        self._forwarder = forwarder
 
     async def handle_RCPT(  # noqa: N802 - the name aiosmtpd looks for
         self, _: SMTP, __: Session, envelope: Envelope, address: str, options: list[str]
@@ -50,6 +52,8 @@ class Receiver:
             mail = read_mail(content, envelope.mail_from or "", recipient)
             accepted = await self._mailbox.deliver(mail, faults.flaky) and accepted
             slow_ms = max(slow_ms, faults.slow_ms)
+        if accepted:
+            self._forwarder.forward(envelope.mail_from or "", envelope.rcpt_tos, content)
         await asyncio.sleep(slow_ms / 1000)
         return ACCEPTED if accepted else TRY_AGAIN
 
@@ -59,12 +63,12 @@ class Receiver:
         return TRY_AGAIN
 
 
-async def listen(mailbox: Mailbox, host: str, port: int) -> asyncio.Server:
+async def listen(mailbox: Mailbox, forwarder: Forwarder, host: str, port: int) -> asyncio.Server:
     """Start to accept mail; raises OSError when the port is taken."""
 
     def protocol() -> SMTP:
         return SMTP(
-            Receiver(mailbox),
+            Receiver(mailbox, forwarder),
             hostname="mail-sink",
             ident="mail-sink",
             data_size_limit=MAX_MESSAGE_BYTES,

@@ -1,0 +1,1 @@
+"""The system in containers: what is configured and set up before its services start."""
