@@ -6,10 +6,17 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 LOCAL := $(BIN)/python -m infra.local
 
-.PHONY: help up down purge status logs demo chaos test test-long lint lock
+# The same system in containers; only compose-demo needs Python.
+DOCKER_COMPOSE ?= docker compose
+SAGA_PORTS ?= $(if $(PORT_BASE),$(PORT_BASE:%00=%),218)
+export SAGA_PORTS
+COMPOSE_ENV := .state-compose/orderctl.env
+
+.PHONY: help up down purge status logs demo chaos test test-long lint lock \
+  compose-up compose-demo compose-down compose-purge test-containers
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 up: $(INSTALLED) ## Start everything and wait until it is ready (PORT_BASE=22800 moves its ports)
 	@$(LOCAL) up
@@ -32,14 +39,34 @@ demo: up ## Start everything, place about 30 orders of every ending, and check t
 chaos: $(INSTALLED) ## Kill anything while orders go on, then check them all (SEED=1 MINUTES=3 RATE=5)
 	@$(BIN)/python -m tests.chaos --seed $(or $(SEED),1) --minutes $(or $(MINUTES),3) --rate $(or $(RATE),5)
 
+compose-up: ## The same in containers: build, start, wait until all is ready (SAGA_PORTS=228 moves ports)
+	@$(DOCKER_COMPOSE) up --detach --wait --build
+	@mkdir -p $(dir $(COMPOSE_ENV)) && umask 077 && $(DOCKER_COMPOSE) run --rm -T --no-deps \
+	  --entrypoint cat orderctl /conf/outside.env > $(COMPOSE_ENV)
+	@echo "Order API  http://127.0.0.1:$(SAGA_PORTS)00/docs"
+	@echo "Jaeger     http://127.0.0.1:$(SAGA_PORTS)30"
+	@echo "Mails      http://127.0.0.1:$(SAGA_PORTS)13"
+
+compose-demo: compose-up $(INSTALLED) ## The same demo, against the containers
+	@SAGA_ENV_FILE=$(COMPOSE_ENV) $(BIN)/orderctl demo
+
+compose-down: ## Stop and remove the containers, keep the data
+	@$(DOCKER_COMPOSE) --profile "*" down
+
+compose-purge: ## Remove the containers with their data
+	@$(DOCKER_COMPOSE) --profile "*" down --volumes && rm -rf $(dir $(COMPOSE_ENV))
+
 # The campaigns have a stack of their own, so they run when the other one is down.
 test: lint ## Lint, then all tests on a stack of its own ports, stopped at the end
 	$(BIN)/pytest -m "not long" -n 2 --dist loadgroup --durations 20 \
 	  tests/unit tests/property tests/contract tests/integration tests/saga
 	$(BIN)/pytest -m "not long" tests/chaos
 
+test-containers: $(INSTALLED) ## Tests of the system in containers (starts a Docker engine if none runs)
+	$(BIN)/pytest tests/containers
+
 test-long: $(INSTALLED) ## The long repetitions of the tests
-	$(BIN)/pytest -m long --ignore=tests/chaos
+	$(BIN)/pytest -m long --ignore=tests/chaos --ignore=tests/containers
 	$(BIN)/pytest -m long tests/chaos
 
 lint: $(INSTALLED) ## Style, types and import rules

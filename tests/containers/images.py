@@ -1,0 +1,88 @@
+"""Makes the stand-ins for the official images, on an engine of the tests' own.
+
+They have the official names, so that docker-compose.yml and the Dockerfile are used as they are,
+and a label that says what they are. A person's engine never gets them: it pulls.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from infra.jaeger import binary
+from infra.local import layout
+from infra.local.layout import ROOT
+from tests.containers.engine import Engine
+
+STAND_INS = {
+    "python": "python:3.11-slim",
+    "kafka": "apache/kafka:4.3.1",
+    "registry": "apicurio/apicurio-registry:3.3.3",
+    "postgres": "postgres:18.6",
+    "jaeger": "jaegertracing/jaeger:2.13.0",
+    "mailpit": "axllent/mailpit:v1.31.2",
+}
+"""A stage of standins/Dockerfile -> the image it stands for."""
+LABEL = "order-saga.stand-in"
+HERE = Path(__file__).parent / "standins"
+BASE = "standin-base"
+PACKAGES = ("ca-certificates", "python3", "python3-pip", "python3-venv", "busybox")
+AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
+PINS = ("pyproject.toml", "requirements.lock", "infra/jars.lock")
+
+
+def ensure(engine: Engine) -> None:
+    """Build what is missing or was made from other pins."""
+    wanted = _digest()
+    if all(_made_from(engine, image) == wanted for image in STAND_INS.values()):
+        return
+    _ensure_base(engine)
+    with tempfile.TemporaryDirectory(dir=layout.load().cache, prefix="standins-") as folder:
+        context = Path(folder)
+        _fill(context)
+        for stage, image in STAND_INS.items():
+            engine.docker(
+                "build", "--quiet", f"--target={stage}", f"--tag={image}",
+                f"--label={LABEL}.pins={wanted}", str(context),
+            )  # fmt: skip
+
+
+def _digest() -> str:
+    files = [ROOT / name for name in PINS] + sorted(HERE.iterdir())
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
+
+
+def _made_from(engine: Engine, image: str) -> str:
+    template = f'{{{{index .Config.Labels "{LABEL}.pins"}}}}'
+    return engine.docker("image", "inspect", "--format", template, image, check=False)
+
+
+def _ensure_base(engine: Engine) -> None:
+    """A small Debian, from apt; kept as a file for the next engine of this cache."""
+    if engine.docker("images", "--quiet", BASE):
+        return
+    tar = layout.load().cache / "standin-base.tar"
+    if not tar.exists():
+        draft = tar.with_suffix(".part.tar")
+        subprocess.run(
+            ["mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(PACKAGES)}",
+             "bookworm", str(draft)], check=True,
+        )  # fmt: skip
+        draft.replace(tar)
+    engine.docker("import", str(tar), BASE)
+
+
+def _fill(context: Path) -> None:
+    for file in HERE.iterdir():
+        shutil.copy(file, context)
+    for name in ("pyproject.toml", "requirements.lock"):
+        shutil.copy(ROOT / name, context)
+    shutil.copytree(ROOT / "infra", context / "infra", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(AUTHORITIES, context)
+    built = binary.find_or_build(layout.load().cache)
+    try:
+        os.link(built, context / "jaeger")
+    except OSError:
+        shutil.copy(built, context / "jaeger")
