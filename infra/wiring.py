@@ -73,8 +73,7 @@ class Wiring:
     def environments(self) -> dict[str, dict[str, str]]:
         """The settings of every process of ours."""
         return {
-            "connect-guardian": {"SAGA_CONNECT_URL": self.url("connect")}
-            | self._http("connect_guardian"),
+            "connect-guardian": self._guardian(),
             "payment-provider": self._payment_provider(),
             "mail-sink": self._mail_sink(),
             **{name: self._service(name, name) | self._own(name) for name in EMITTERS},
@@ -128,6 +127,13 @@ class Wiring:
 
     def _traced(self) -> dict[str, str]:
         return {"SAGA_OTLP_ENDPOINT": self.url("otlp_http")}
+
+    def _guardian(self) -> dict[str, str]:
+        return {
+            **self._http("connect_guardian"),
+            "SAGA_CONNECT_URL": self.url("connect"),
+            "SAGA_KAFKA_BOOTSTRAP": self.inside("kafka"),
+        }
 
     def _payment_provider(self) -> dict[str, str]:
         return {

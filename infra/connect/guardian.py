@@ -16,6 +16,7 @@ import requests
 from prometheus_client import Counter, Gauge
 
 from infra.connect.health import serve
+from infra.connect.readers import Readers
 from infra.connect.rest import Connect
 from infra.names import EMITTERS, connector
 from services.eventkit import logs
@@ -33,9 +34,10 @@ UP = Gauge("saga_connector_running", "1 while a connector and its task run", ["c
 
 
 class GuardianSettings(ProcessSettings):
-    """Where Connect's REST API is."""
+    """Where Connect's REST API is, and the broker; without one the readers are not measured."""
 
     connect_url: str
+    kafka_bootstrap: str = ""
 
 
 @dataclass
@@ -47,6 +49,11 @@ class Ward:
     not_before: float = 0.0
     well_since: float | None = None
     said: str = ""
+
+    @property
+    def well(self) -> bool:
+        """True where it ran when it was last seen."""
+        return self.well_since is not None
 
     def saw_running(self, now: float) -> None:
         """A connector that runs for a while starts over with a short pause."""
@@ -80,12 +87,20 @@ class Guardian:
         while not stop.wait(LOOK_SECONDS):
             self.look()
 
+    def problem(self) -> str:
+        """Why events do not reach their topics, or nothing."""
+        if not self.reached:
+            return "Connect does not answer"
+        return "; ".join(f"{ward.name}: {ward.said}" for ward in self.wards if not ward.well)
+
     def look(self) -> None:
         """One look at every connector; restarts what has failed and is due."""
         try:
             for ward in self.wards:
                 self._look_at(ward)
         except requests.RequestException as error:
+            for ward in self.wards:
+                UP.labels(ward.name).set(0)
             if self.reached:
                 LOG.warning("Connect does not answer", error=str(error)[:200])
             self.reached = False
@@ -106,6 +121,7 @@ class Guardian:
             ward.saw_running(self.clock())
             _say(ward, "running")
         else:
+            ward.well_since = None
             _say(ward, ", ".join(sorted(others)).lower() or "missing or without a task")
 
     def _restart(self, ward: Ward, cause: str) -> None:
@@ -139,8 +155,11 @@ def main() -> None:
     with serve(
         settings.http_host,
         settings.http_port,
-        lambda: "" if guardian.reached else "Connect does not answer",
+        guardian.problem,
     ):
+        if settings.kafka_bootstrap:
+            readers = Readers(settings.kafka_bootstrap)
+            threading.Thread(target=readers.run, args=[stop], daemon=True).start()
         guardian.run(stop)
 
 

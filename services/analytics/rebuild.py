@@ -23,7 +23,7 @@ from services.eventkit import tables as kit
 from services.eventkit.codec import Codec
 from services.eventkit.decision import Facts
 from services.eventkit.envelope import event_type_of
-from services.eventkit.positions import Place, admin_client, committed_offsets
+from services.eventkit.positions import Place, admin_client, committed_offsets, event_places
 from services.eventkit.rebuild.copying import copy_rows
 from services.eventkit.rebuild.model import Folded
 from services.eventkit.records import Message, RawRecord, read
@@ -63,7 +63,8 @@ class FiguresModel:
         What follows and left no trace, repeats and events that nobody here handles, may be
         missing: reading it again changes nothing.
         """
-        handled = committed_offsets(_admin(self.bootstrap), self.group)
+        places = event_places(_admin(self.bootstrap))
+        handled = committed_offsets(self.bootstrap, self.group, places)
         last = sa.select(_INBOX.topic, _INBOX.partition, sa.func.max(_INBOX.offset) + 1)
         for topic, partition, offset in conn.execute(last.group_by(_INBOX.topic, _INBOX.partition)):
             handled[topic, partition] = max(offset, handled.get((topic, partition), 0))

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from opentelemetry.trace import SpanKind
 from sqlalchemy.exc import DBAPIError
 
-from services.eventkit import dead_letters, inbox, logs, metrics, tracing
+from services.eventkit import dead_letters, hops, inbox, logs, metrics, tracing
 from services.eventkit import engine as engine_module
 from services.eventkit.codec import EncodingError
 from services.eventkit.db import as_text, is_bad_data
@@ -57,6 +57,7 @@ class BatchHandler:
         Raises what an infrastructure fault raises; then nothing of the batch has happened.
         """
         messages = self._read_all(records)
+        hops.measure(records, messages)
         if not messages:
             return False
         try:
@@ -116,7 +117,7 @@ class BatchHandler:
         for outcome in outcomes:
             tracing.annotate(outcome.step.context, **{"saga.outcome": name_of(outcome)})
         spans.finish()
-        engine_module.count(outcomes)
+        self._engine.count(outcomes)
         for letter in letters:
             metrics.DEAD_LETTERS.labels(letter.status, letter.reason).inc()
         handled = _handled(messages, fresh, outcomes)
@@ -139,6 +140,7 @@ class BatchHandler:
                 "messaging.consumer.group.name": self._group,
                 "messaging.message.id": str(message.id),
                 "saga.event_type": event.type,
+                **hops.attributes(record, event.time),
             },
         )
         return Step(event, message.id, context)

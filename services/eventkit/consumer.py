@@ -5,6 +5,7 @@ and the same batch is tried again, for ever, while polling goes on, so that the 
 member and no event is skipped.
 """
 
+import json
 import random
 import threading
 import time
@@ -21,13 +22,16 @@ LOG = logs.logger("consumer")
 _POLL = 0.2
 _COMMIT_EVERY = 0.5
 _MANY_BYTES = 1_000_000
+_STATISTICS_EVERY = 5.0
+_SILENT_AFTER = 15.0
 
 
 class BatchConsumer:
     """One member of a service's consumer group.
 
     ``wake_worker`` is set after a batch that planned jobs; the broker keeps records back for up to
-    ``gather`` seconds, so that more share a batch. ``ticked`` is when the loop last turned.
+    ``gather`` seconds, so that more share a batch. ``ticked`` is when the loop last turned,
+    ``connected`` when a broker was last known to be there, ``waiting`` why a batch is held back.
     """
 
     def __init__(
@@ -53,6 +57,8 @@ class BatchConsumer:
                 "log_level": 3,
                 "error_cb": _log_error,
                 "on_commit": _log_commit,
+                "stats_cb": self._on_statistics,
+                "statistics.interval.ms": int(_STATISTICS_EVERY * 1000),
             }
         )
         self._topics = list(topics)
@@ -61,8 +67,18 @@ class BatchConsumer:
         self._batch_size = batch_size
         self._handled: dict[tuple[str, int], int] = {}
         self._committed_at = 0.0
-        self.ticked = time.monotonic()
+        self.ticked = self.connected = time.monotonic()
         self.assigned = False
+        self.waiting: str | None = None
+
+    def problem(self) -> str | None:
+        """Why nothing is consumed at the moment, or None."""
+        if not self.assigned:
+            return "no partition assigned yet"
+        silent = time.monotonic() - self.connected
+        if silent > _SILENT_AFTER:
+            return f"no broker for {silent:.0f} s"
+        return f"a batch waits: {self.waiting}" if self.waiting else None
 
     def run(self, stop: threading.Event) -> None:
         """Consumes until ``stop`` is set, finishes the batch in hand, and leaves the group."""
@@ -98,6 +114,7 @@ class BatchConsumer:
                 records += self._wait(attempt, error)
                 if stop.is_set():
                     return  # not committed: read again by whoever comes next
+        self.waiting = None
         if attempt:
             self._consumer.resume(self._consumer.assignment())
         metrics.BATCH_SIZE.observe(len(records))
@@ -114,6 +131,7 @@ class BatchConsumer:
         A partition assigned during the wait can deliver before it is paused here.
         """
         delay = random.uniform(0.1, min(10.0, 0.2 * 2 ** min(attempt, 10)))
+        self.waiting = trouble.short(error)
         metrics.RETRIES.labels("consumer").inc()
         trouble.tell(LOG, error, "the batch waits", attempt=attempt, delay=round(delay, 2))
         late = []
@@ -142,6 +160,12 @@ class BatchConsumer:
         self._handled.clear()
         self._committed_at = time.monotonic()
 
+    def _on_statistics(self, text: str) -> None:
+        """Notes that a broker is there: the client itself waits for one without a word."""
+        brokers = json.loads(text)["brokers"].values()
+        if any(broker["state"] == "UP" for broker in brokers):
+            self.connected = time.monotonic()
+
     def _on_assign(self, _: Consumer, partitions: list[TopicPartition]) -> None:
         self.assigned = True
         LOG.info("partitions assigned", partitions=_names(partitions))
@@ -168,7 +192,9 @@ def _record(message: Message) -> RawRecord:
     headers: Any = message.headers() or []
     key: Any = message.key()
     value: Any = message.value()
-    return RawRecord(topic, partition, offset, key, value, headers)
+    kind, milliseconds = message.timestamp()
+    published_at = milliseconds / 1000 if kind else None
+    return RawRecord(topic, partition, offset, key, value, headers, published_at, time.time())
 
 
 def _names(partitions: Sequence[TopicPartition]) -> list[str]:

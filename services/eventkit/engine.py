@@ -6,7 +6,8 @@ is anything written, one statement a table. A rule or an encoding that raises th
 nothing but its own step.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
@@ -27,6 +28,8 @@ from services.eventkit.jobs import JobRow
 from services.eventkit.outbox import OutboxRow
 
 S = TypeVar("S", bound=Any)
+Measure = Callable[[S | None, S | None], None]
+"""Told of an aggregate before and after a step that has committed; after is None where it stays."""
 
 _KEYS = sa.bindparam("keys", type_=ARRAY(sa.Text))
 _ENTER_KEYS = (
@@ -75,6 +78,7 @@ class Done(Generic[S]):
 
     step: Step
     decision: Decision[S]
+    before: S | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +125,16 @@ class Engine(Generic[S]):
     """Runs a service's rules over its aggregates."""
 
     def __init__(
-        self, service: str, handlers: Handlers[S], store: Store[S], codec: Codec, topic: str
+        self,
+        service: str,
+        handlers: Handlers[S],
+        store: Store[S],
+        codec: Codec,
+        topic: str,
+        measure: Measure[S] = lambda _, __: None,
     ) -> None:
         self.service = service
+        self._measure = measure
         self.handlers = handlers
         self.store = store
         self.codec = codec
@@ -156,12 +167,16 @@ class Engine(Generic[S]):
     ) -> Outcome:
         if step.event.key in stopped:
             return Behind(step)
+        before = work.states.get(step.event.key)
+        started = time.perf_counter()
         try:
             decision = self._decide(step, work, now, spans)
         except Exception as error:
             stopped.add(step.event.key)
             return Failed(step, error)
-        return Done(step, decision)
+        finally:
+            metrics.RULE_SECONDS.labels(step.event.type).observe(time.perf_counter() - started)
+        return Done(step, decision, before)
 
     def _decide(
         self, step: Step, work: _Work[S], now: datetime, spans: tracing.SpanBatch
@@ -249,6 +264,16 @@ class Engine(Generic[S]):
             for index, job in enumerate(decision.jobs)
         ]
 
+    def count(self, outcomes: Sequence[Outcome]) -> None:
+        """Counts outcomes once their transaction has committed."""
+        for outcome in outcomes:
+            if isinstance(outcome, Done):
+                event, decision = outcome.step.event, outcome.decision
+                metrics.EVENTS.labels(event.type, event.source, decision.outcome).inc()
+                for emit in decision.emits:
+                    metrics.EMITTED.labels(emit.type).inc()
+                self._measure(outcome.before, decision.state)
+
     def _write(self, conn: Connection, work: _Work[S]) -> None:
         if work.changed or work.changed_related:
             self.store.save(conn, work.changed, work.changed_related)
@@ -268,16 +293,6 @@ def lock_keys(conn: Connection, keys: Collection[str]) -> None:
     ordered = {"keys": sorted(keys)}
     conn.execute(_ENTER_KEYS, ordered)
     conn.execute(_LOCK_KEYS, ordered)
-
-
-def count(outcomes: Sequence[Outcome]) -> None:
-    """Counts outcomes once their transaction has committed."""
-    for outcome in outcomes:
-        if isinstance(outcome, Done):
-            event, decision = outcome.step.event, outcome.decision
-            metrics.EVENTS.labels(event.type, event.source, decision.outcome).inc()
-            for emit in decision.emits:
-                metrics.EMITTED.labels(emit.type).inc()
 
 
 def planned_jobs(outcomes: Sequence[Outcome]) -> bool:

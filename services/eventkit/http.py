@@ -20,6 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from services.eventkit import logs
 from services.eventkit.db import is_bad_data, is_refused
+from services.eventkit.http_metrics import Measured
 from services.eventkit.tracing import REQUEST_SPANS
 
 LOG = logs.logger("http")
@@ -101,6 +102,7 @@ def create_app(
     app = FastAPI(title=title, description=description, version="1.0.0", telemetry=REQUEST_SPANS)
     app.state.access = access
     app.add_middleware(_LargeBody, max_body=max_body, larger=large_bodies or {})
+    app.add_middleware(Measured)
     for router in routers:
         app.include_router(router)
     app.include_router(_operations(checks))

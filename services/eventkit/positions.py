@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 from concurrent.futures import Future
-from typing import Any
+from functools import cache
+from typing import Any, Final
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 Place = tuple[str, int]
@@ -13,6 +14,8 @@ Place = tuple[str, int]
 EARLIEST: Any = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 LATEST: Any = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 TIMEOUT = 3.0
+EVENTS: Final = ".events"
+"""How the name of every topic of events ends."""
 
 
 def since(unix_ms: int) -> Any:
@@ -57,12 +60,32 @@ def log_offsets(
     }
 
 
-def committed_offsets(admin: AdminClient, group: str, timeout: float = TIMEOUT) -> dict[Place, int]:
-    """The next offsets that a consumer group has committed; raises `Unreachable`."""
-    wanted = [ConsumerGroupTopicPartitions(group)]
-    (answer,) = admin.list_consumer_group_offsets(wanted, request_timeout=timeout).values()
-    parts = ask(answer.result).topic_partitions
+def event_places(admin: AdminClient, timeout: float = TIMEOUT) -> list[Place]:
+    """Every partition of every events topic; raises `Unreachable`."""
+    known = ask(lambda: admin.list_topics(timeout=timeout).topics)
+    return places_of(admin, sorted(name for name in known if name.endswith(EVENTS)), timeout)
+
+
+def committed_offsets(
+    bootstrap: str, group: str, places: Iterable[Place], timeout: float = TIMEOUT
+) -> dict[Place, int]:
+    """The next offsets that a consumer group has committed of these; raises `Unreachable`.
+
+    Asked by a consumer that never joins: the admin client's call for it ends the whole process when
+    the group's coordinator is not there yet (librdkafka 2.16.1, a null pointer on NOT_COORDINATOR).
+    """
+    wanted = [TopicPartition(*place) for place in places]
+    parts = ask(lambda: _asker(bootstrap, group).committed(wanted, timeout=timeout))
+    for part in parts:
+        if part.error is not None:
+            raise Unreachable(f"broker: {part.error}")
     return {(part.topic, part.partition): part.offset for part in parts if part.offset >= 0}
+
+
+@cache
+def _asker(bootstrap: str, group: str) -> Consumer:
+    settings = {**client_config(bootstrap), "group.id": group, "enable.auto.commit": False}
+    return Consumer(settings)
 
 
 def ask(question: Any) -> Any:

@@ -20,6 +20,10 @@ class RawRecord:
     key: bytes | None
     value: bytes | None
     headers: RawHeaders
+    published_at: float | None = None
+    """When it was written to its topic (Unix seconds); None where nobody said."""
+    taken_at: float | None = None
+    """When it was taken from there."""
 
 
 @dataclass(frozen=True, slots=True)

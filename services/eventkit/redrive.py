@@ -228,7 +228,7 @@ class Redrive:
         self, spans: tracing.SpanBatch, outcomes: Sequence[Outcome], results: Sequence[Result]
     ) -> None:
         spans.finish()
-        engine_module.count(outcomes)
+        self._engine.count(outcomes)
         for result in results:
             LOG.info(
                 "letter decided",

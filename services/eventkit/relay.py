@@ -126,6 +126,7 @@ def _publish(relay: Relay) -> None:
         metrics.SLOT_STATE.labels(state).set(state == relay.state)
     nothing = float("nan")
     metrics.SLOT_LAG.set(nothing if relay.lag_bytes is None else relay.lag_bytes)
+    metrics.SLOT_RETAINED.set(nothing if relay.retained_bytes is None else relay.retained_bytes)
     metrics.UNPUBLISHED.set(nothing if relay.unpublished is None else relay.unpublished)
     metrics.UNPUBLISHED_AGE.set(nothing if relay.unpublished is None else _age(relay))
 

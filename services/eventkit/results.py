@@ -129,7 +129,7 @@ class Results:
             letters = [_letter(service, one, now) for one in endings if one.status == DEAD]
             dead_letters.mirror(conn, service, codec, letters, now)
         spans.finish()
-        engine_module.count(outcomes)
+        self._engine.count(outcomes)
         return [Stored(*pair) for pair in zip(endings, outcomes, strict=True)]
 
 

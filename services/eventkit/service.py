@@ -20,12 +20,13 @@ from tenacity import retry, retry_if_exception_type, wait_random_exponential
 from services.eventkit import engine as engine_module
 from services.eventkit import logs, operations, orphans, relay, retention, tracing
 from services.eventkit.access import Access
+from services.eventkit.backlog import Backlog
 from services.eventkit.batch import BatchHandler
 from services.eventkit.codec import Codec, SchemaMismatch
 from services.eventkit.consumer import BatchConsumer
 from services.eventkit.db import make_engine
 from services.eventkit.decision import Decision, Event, Handlers
-from services.eventkit.engine import Done, Engine, Failed, Step, Store
+from services.eventkit.engine import Done, Engine, Failed, Measure, Step, Store
 from services.eventkit.http import Check, create_app
 from services.eventkit.jobs import JobKind
 from services.eventkit.keyfile import KeyFile
@@ -60,6 +61,7 @@ class Service(Generic[S, SettingsT]):
     jobs: Callable[[SettingsT], Sequence[JobKind]] = lambda _: ()
     chores: "Callable[[Runtime[S, SettingsT]], Sequence[Chore]]" = lambda _: ()
     large_bodies: Callable[[SettingsT], Mapping[str, int]] = lambda _: {}
+    measure: Measure[S] = lambda _, __: None
 
     @property
     def topics(self) -> list[str]:
@@ -97,7 +99,7 @@ class Runtime(Generic[S, SettingsT]):
         if not isinstance(outcome, Done):
             raise TypeError(f"a command cannot be {outcome}")
         spans.finish()
-        engine_module.count([outcome])
+        self.engine.count([outcome])
         return outcome.decision
 
     def committed(self, decision: Decision[S]) -> None:
@@ -154,7 +156,9 @@ class _Process:
         self.codec = Codec(Schemas.load(), settings.registry_url)
         self.db = make_engine(settings.database_url, name=service.name)
         topic = f"{service.name}.events"
-        engine = Engine(service.name, service.handlers, service.store, self.codec, topic)
+        engine = Engine(
+            service.name, service.handlers, service.store, self.codec, topic, service.measure
+        )
         self.runtime: Runtime[Any, Any] = Runtime(
             service, settings, self.db, engine, access=Access.of(settings)
         )
@@ -233,9 +237,7 @@ class _Process:
             self.settings.batch_size,
             self.settings.gather,
         )
-        self.checks["consumer"] = lambda: (
-            _stalled(consumer.ticked) if consumer.assigned else "no partition assigned yet"
-        )
+        self.checks["consumer"] = lambda: consumer.problem() or _stalled(consumer.ticked)
         self.loops["consumer"] = lambda: consumer.ticked
         self._spawn("consumer", lambda: consumer.run(self.stop))
 
@@ -256,10 +258,12 @@ class _Process:
 
     def _start_upkeep(self) -> None:
         name, settings = self.service.name, self.settings
+        kinds = [kind.name for kind in self.service.jobs(settings)]
         keep, often = timedelta(seconds=settings.retention), min(600.0, settings.retention / 10)
         chores = (
             Chore("free_orphans", _LOOK_EVERY, lambda: orphans.free(self.db)),
             Chore("watch_relay", settings.relay_look, relay.Watch(self.db, name).look),
+            Chore("count_backlog", settings.relay_look, Backlog(self.db, kinds).look),
             Chore("prune_inbox", often, lambda: retention.prune_inbox(self.db, keep)),
             Chore("prune_outbox", often, lambda: retention.prune_outbox(self.db, name, keep)),
             *self.service.chores(self.runtime),

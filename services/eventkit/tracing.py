@@ -25,12 +25,13 @@ _TRACER = trace.get_tracer("order-saga")
 
 Attributes = Mapping[str, Any]
 
-_UNTRACED = frozenset({"/health/live", "/health/ready", "/metrics"})
+UNTRACED = frozenset({"/health/live", "/health/ready", "/metrics"})
+"""Where people and programs look in; nothing of it is worth a span or a count."""
 REQUEST_SPANS: "TelemetryConfig" = {
     "metrics": False,
     "logs": False,
     "operation_spans": False,
-    "exclude": lambda scope: scope.get("path") in _UNTRACED,
+    "exclude": lambda scope: scope.get("path") in UNTRACED,
 }
 """What FastAPI itself records of a request: one server span, except where people look in."""
 

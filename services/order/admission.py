@@ -25,6 +25,7 @@ from services.eventkit.positions import (
     Unreachable,
     admin_client,
     committed_offsets,
+    event_places,
     log_offsets,
     since,
 )
@@ -87,8 +88,9 @@ class Admission:
     def _too_much(self, admin: AdminClient) -> str | None:
         """Why an order may not be placed, or None."""
         groups = self._settings.admission_groups
-        read = {group: committed_offsets(admin, group, _TIMEOUT) for group in groups}
-        places = sorted({place for offsets in read.values() for place in offsets})
+        bootstrap = self._settings.kafka_bootstrap
+        places = event_places(admin, _TIMEOUT)
+        read = {group: committed_offsets(bootstrap, group, places, _TIMEOUT) for group in groups}
         ends = log_offsets(admin, places, LATEST, _TIMEOUT)
         lags = {group: _lag(offsets, ends) for group, offsets in read.items()}
         for group, lag in lags.items():

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
+from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
+from services.eventkit.positions import EVENTS, Unreachable, committed_offsets
 from services.orderctl.errors import NOT_ANSWERING, CliError
 
 GROUPS = ("order", "inventory", "payment", "email", "analytics", "projector")
@@ -47,21 +48,22 @@ def read_groups(bootstrap: str, names: Sequence[str] = GROUPS) -> list[Group]:
     """The groups with their lag on every partition of every topic they have read from."""
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
     try:
-        return _read(admin, names)
-    except KafkaException as error:
+        return _read(admin, bootstrap, names)
+    except (KafkaException, Unreachable) as error:
         raise CliError(
-            f"the broker does not answer ({error.args[0].str()})",
+            f"the broker does not answer ({error})",
             "run make status to see what is down, make up to start it",
             code=NOT_ANSWERING,
         ) from error
 
 
-def _read(admin: AdminClient, names: Sequence[str]) -> list[Group]:
+def _read(admin: AdminClient, bootstrap: str, names: Sequence[str]) -> list[Group]:
     partitions = {
         name: len(topic.partitions)
         for name, topic in admin.list_topics(timeout=TIMEOUT).topics.items()
     }
-    committed = {name: _committed(admin, name) for name in names}
+    places = [(t, p) for t, n in partitions.items() if t.endswith(EVENTS) for p in range(n)]
+    committed = {name: committed_offsets(bootstrap, name, places, TIMEOUT) for name in names}
     ends = _offsets(admin, committed.values(), partitions, OffsetSpec.latest())  # type: ignore[no-untyped-call]
     starts = _offsets(admin, committed.values(), partitions, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
     members = _members(admin, names)
@@ -76,18 +78,6 @@ def _read(admin: AdminClient, names: Sequence[str]) -> list[Group]:
         ]
         groups.append(Group(name, members[name], tuple(lags)))
     return groups
-
-
-def _committed(admin: AdminClient, group: str) -> dict[tuple[str, int], int]:
-    request = [ConsumerGroupTopicPartitions(group)]
-    result = admin.list_consumer_group_offsets(request, request_timeout=TIMEOUT)[group].result()
-    found = {}
-    for part in result.topic_partitions:
-        if part.error is not None:
-            raise KafkaException(part.error)
-        if part.offset >= 0:
-            found[part.topic, part.partition] = part.offset
-    return found
 
 
 def _offsets(

@@ -136,4 +136,6 @@ def _record(message: Any) -> RawRecord:
         message.key,
         message.value,
         list(message.headers or ()),
+        message.timestamp,
+        time.time(),
     )

@@ -11,7 +11,7 @@ from opentelemetry import trace
 from opentelemetry.trace import SpanKind
 from sqlalchemy.exc import DBAPIError
 
-from services.eventkit import logs, metrics, tracing
+from services.eventkit import hops, logs, metrics, tracing
 from services.eventkit.codec import Codec
 from services.eventkit.db import is_bad_data
 from services.eventkit.envelope import event_type_of
@@ -104,6 +104,7 @@ class BatchProjector:
                 poisons.append(one)
         outcomes = self._commit([one.entry for one in found], poisons, records)
         _report(found, outcomes, poisons)
+        hops.measure(records, [one.message for one in found])
         _trace(found, outcomes, started, self._group)
 
     def _commit(
@@ -168,6 +169,7 @@ def _trace(found: Sequence[Read], outcomes: Sequence[str], started: int, group: 
                 "messaging.message.id": str(one.message.id),
                 "saga.event_type": one.entry.event_type,
                 "saga.outcome": outcome,
+                **hops.attributes(record, one.message.event.time),
             },
             start_time=started,
         ).end()

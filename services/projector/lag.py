@@ -5,23 +5,28 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Final
 
-from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
+from prometheus_client import Gauge
 from sqlalchemy.engine import Engine
+from sqlalchemy.exc import SQLAlchemyError
 
 from services.eventkit.positions import (
     EARLIEST,
     LATEST,
     Unreachable,
     admin_client,
-    client_config,
     log_offsets,
     places_of,
 )
+from services.eventkit.unread import Reader
 from services.projector.stored import stored_offsets
 
-_READ_TIMEOUT = 0.5
+EVENTS: Final = Gauge(
+    "saga_read_model_lag_events", "Events on the topics that the read model has not taken in"
+)
+SECONDS: Final = Gauge("saga_read_model_lag_seconds", "Age of the oldest of these events")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +78,7 @@ class LagMeter:
         self._topics = topics
         self._max_age = max_age
         self._admin = admin_client(bootstrap)
-        self._reader = _reader(bootstrap)
+        self._reader = Reader(bootstrap, "projector-lag")
         self._lock = threading.Lock()
         self._latest: Lag | Unreachable = Unreachable("not measured yet")
         self._measured = float("-inf")
@@ -88,38 +93,22 @@ class LagMeter:
                 raise self._latest
             return self._latest
 
+    def watch(self, every: float) -> None:
+        """Measures for the metrics, for ever; what cannot be measured is no number."""
+        while True:
+            try:
+                lag = self.latest()
+                events, seconds = float(lag.events), lag.seconds
+            except (Unreachable, SQLAlchemyError):
+                events = seconds = float("nan")
+            EVENTS.set(events)
+            SECONDS.set(seconds)
+            time.sleep(every)
+
     def _measure(self) -> Lag | Unreachable:
         try:
             partitions = behind(self._engine, self._admin, self._topics)
         except Unreachable as error:
             return error
-        return Lag(datetime.now(UTC), self._age([p for p in partitions if p.events]), partitions)
-
-    def _age(self, late: Sequence[PartitionLag]) -> float:
-        """Reads the first event of each late partition that the model lacks, for its time."""
-        if not late:
-            return 0.0
-        self._reader.assign([TopicPartition(p.topic, p.partition, p.next_offset) for p in late])
-        waiting = {(p.topic, p.partition) for p in late}
-        oldest = now = time.time()
-        until = time.monotonic() + _READ_TIMEOUT
-        while waiting and time.monotonic() < until:
-            for message in self._reader.consume(100, 0.05):
-                place = (message.topic(), message.partition())
-                if message.error() is None and place in waiting:
-                    waiting.discard(place)
-                    oldest = min(oldest, message.timestamp()[1] / 1000)
-        self._reader.unassign()
-        return round(now - oldest, 3)
-
-
-def _reader(bootstrap: str) -> Consumer:
-    return Consumer(
-        {
-            **client_config(bootstrap),
-            "group.id": "projector-lag",  # needed by the client; it never joins nor commits
-            "enable.auto.commit": False,
-            "fetch.message.max.bytes": 4096,
-            "fetch.wait.max.ms": 50,
-        }
-    )
+        late = {(p.topic, p.partition): p.next_offset for p in partitions if p.events}
+        return Lag(datetime.now(UTC), self._reader.oldest(late), partitions)

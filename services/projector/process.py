@@ -19,6 +19,7 @@ from typing import Any
 import uvicorn
 
 from services.eventkit import logs, metrics, positions, tracing, trouble
+from services.eventkit.backlog import count_letters
 from services.eventkit.codec import Codec, SchemaMismatch
 from services.eventkit.db import make_engine
 from services.eventkit.http import create_app
@@ -26,6 +27,7 @@ from services.eventkit.records import RawRecord
 from services.eventkit.schemas import Schemas
 from services.eventkit.settings import load
 from services.eventkit.trouble import INFRASTRUCTURE
+from services.eventkit.upkeep import Chore, Upkeep
 from services.projector import control, lag
 from services.projector.agent import Agent
 from services.projector.batch import BatchProjector
@@ -35,6 +37,7 @@ from services.projector.watchdog import Vitals, Watchdog
 _LOG = logs.logger("projector")
 _STOP_WITHIN = 6.0
 _LOOK_EVERY = 1.0
+_COUNT_EVERY = 5.0
 _NOT_NOW = (*INFRASTRUCTURE, positions.Unreachable, control.Paused)
 
 
@@ -136,6 +139,8 @@ class _Process:
         loop = asyncio.get_running_loop()
         self._vitals.waiting = None
         Watchdog(self._vitals, self._behind, self._settings.stalled_after).start()
+        upkeep = Upkeep([Chore("count_letters", _COUNT_EVERY, lambda: count_letters(self._engine))])
+        threading.Thread(target=upkeep.run, args=[threading.Event()], daemon=True).start()
         looking = loop.create_task(self._look(agent))
         dead = loop.create_task(agent.until_dead())
         _LOG.info("started", topics=list(self._settings.topics))

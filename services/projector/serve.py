@@ -1,6 +1,8 @@
 """The API process: serves the read model over HTTP until SIGTERM."""
 
 import signal
+import threading
+from functools import partial
 
 import uvicorn
 
@@ -20,6 +22,8 @@ def main() -> int:
     tracing.setup("projector-api", settings.otlp_endpoint)
     engine = make_engine(settings.database_url, name="projector-api")
     meter = LagMeter(engine, settings.kafka_bootstrap, settings.topics)
+    watching = partial(meter.watch, settings.lag_look)
+    threading.Thread(target=watching, name="lag", daemon=True).start()
     # uvicorn raises the signal again when it has stopped; the exit code is to be 0.
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)

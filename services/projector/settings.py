@@ -23,6 +23,7 @@ class ApiSettings(ProcessSettings):
     database_url: str
     kafka_bootstrap: str
     topics: Annotated[tuple[str, ...], NoDecode] = TOPICS
+    lag_look: float = 5.0  # how often the lag is measured for the metrics, in seconds
 
     @field_validator("topics", mode="before")
     @classmethod

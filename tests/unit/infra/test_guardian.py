@@ -4,6 +4,7 @@ from typing import cast
 
 import pytest
 import requests
+from prometheus_client import REGISTRY
 
 from infra.connect.guardian import LONGEST_PAUSE, Guardian, Ward
 from infra.connect.rest import Connect
@@ -103,3 +104,28 @@ def test_a_worker_that_is_away_is_waited_for(
     fake.found = [FAILED, RUNNING]
     watch(guardian, clock, 1)
     assert guardian.reached and fake.restarted == [NAME]
+
+
+def test_it_is_not_ready_while_a_connector_does_not_run(
+    guardian: Guardian, fake: FakeConnect, clock: Clock
+) -> None:
+    assert guardian.problem() == "Connect does not answer"
+    watch(guardian, clock, 1)
+    assert guardian.problem() == ""
+    fake.found = [("PAUSED", ""), RUNNING]
+    watch(guardian, clock, 1)
+    assert guardian.problem() == f"{NAME}: paused"
+    fake.found = [RUNNING, FAILED]
+    watch(guardian, clock, 1)
+    assert guardian.problem() == f"{NAME}: failed"
+
+
+def test_a_worker_that_is_away_leaves_no_connector_counted_as_running(
+    guardian: Guardian, fake: FakeConnect, clock: Clock
+) -> None:
+    running = {"connector": NAME}
+    watch(guardian, clock, 1)
+    assert REGISTRY.get_sample_value("saga_connector_running", running) == 1
+    fake.found = None
+    watch(guardian, clock, 1)
+    assert REGISTRY.get_sample_value("saga_connector_running", running) == 0
