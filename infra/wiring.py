@@ -106,6 +106,8 @@ class Wiring:
             **{f"SAGA_{name.upper()}_URL": self.url(name) for name in SERVICES},
             **self._traced(),
             **keys,
+            "SAGA_AGENT_URL": self.url("projector_agent"),
+            "SAGA_GUARDIAN_URL": self.url("connect_guardian"),
             "SAGA_JAEGER_URL": self.url("jaeger"),
             "SAGA_PROVIDER_URL": self.url("payment_provider"),
             "SAGA_MAIL_URL": self.url("mail_http"),

@@ -19,6 +19,7 @@ from services.eventkit.positions import (
     Place,
     Unreachable,
     admin_client,
+    anew,
     ask,
     committed_offsets,
     event_places,
@@ -84,6 +85,7 @@ class Readers:
             ends = log_offsets(self._admin, places, LATEST, _TIMEOUT)
             members = _members(self._admin)
         except (Unreachable, KafkaException) as error:
+            self._admin = anew(self._bootstrap)
             BROKER.set(0)
             for gauge in (MEMBERS, LAG, UNREAD, NEXT, END):
                 gauge.clear()

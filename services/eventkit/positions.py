@@ -82,6 +82,15 @@ def committed_offsets(
     return {(part.topic, part.partition): part.offset for part in parts if part.offset >= 0}
 
 
+def anew(bootstrap: str) -> AdminClient:
+    """A new client for who goes on asking after a failure.
+
+    One that was made before its broker was there has been seen never to find it.
+    """
+    _asker.cache_clear()
+    return admin_client(bootstrap)
+
+
 @cache
 def _asker(bootstrap: str, group: str) -> Consumer:
     settings = {**client_config(bootstrap), "group.id": group, "enable.auto.commit": False}

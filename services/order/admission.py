@@ -24,6 +24,7 @@ from services.eventkit.positions import (
     Place,
     Unreachable,
     admin_client,
+    anew,
     committed_offsets,
     event_places,
     log_offsets,
@@ -49,6 +50,7 @@ class Admission:
 
     def __init__(self, settings: OrderSettings) -> None:
         self._settings = settings
+        self._admin = admin_client(settings.kafka_bootstrap)
         self._why: str | None = None
 
     def check(self) -> None:
@@ -69,20 +71,20 @@ class Admission:
             yield
 
     async def _run(self, thread: ThreadPoolExecutor) -> None:
-        admin = admin_client(self._settings.kafka_bootstrap)
         loop = asyncio.get_running_loop()
         while True:
-            why = await loop.run_in_executor(thread, self._measured, admin)
+            why = await loop.run_in_executor(thread, self._measured)
             if (why is None) != (self._why is None):
                 LOG.warning("admission", closed=why is not None, why=why)
             self._why = why
             CLOSED.set(why is not None)
             await asyncio.sleep(self._settings.admission_look)
 
-    def _measured(self, admin: AdminClient) -> str | None:
+    def _measured(self) -> str | None:
         try:
-            return self._too_much(admin)
+            return self._too_much(self._admin)
         except Unreachable:
+            self._admin = anew(self._settings.kafka_bootstrap)
             return None
 
     def _too_much(self, admin: AdminClient) -> str | None:

@@ -7,7 +7,9 @@ from rich.text import Text
 
 from services.orderctl.commands import cdc, dlq, imports, jobs, keys, reports, webhooks
 from services.orderctl.commands.cancel import cancel
+from services.orderctl.commands.capacity import capacity
 from services.orderctl.commands.demo import demo
+from services.orderctl.commands.doctor import doctor
 from services.orderctl.commands.lag import lag
 from services.orderctl.commands.load import load
 from services.orderctl.commands.place import place
@@ -32,7 +34,8 @@ app = typer.Typer(
 )
 
 COMMANDS = (
-    place, show, cancel, watch, trace, load, lag, verify, replay, demo, stuck, repair, reemit
+    place, show, cancel, watch, trace, load, lag, verify, replay, demo, stuck, repair, reemit,
+    doctor, capacity,
 )  # fmt: skip
 for command in COMMANDS:
     app.command()(command)

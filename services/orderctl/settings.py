@@ -22,6 +22,8 @@ class Settings(BaseSettings):
     email_url: str
     analytics_url: str
     projector_url: str
+    agent_url: str = ""  # the projector's agent, and connect-guardian: health and metrics
+    guardian_url: str = ""
     jaeger_url: str
     provider_url: str
     mail_url: str

@@ -8,7 +8,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """One span; ``start`` and ``duration`` are in microseconds."""
+    """One span; ``start`` and ``duration`` are in microseconds.
+
+    ``outbox_ms`` and ``topic_ms`` are what a consumer says of the way of its record.
+    """
 
     span_id: str
     parent_id: str | None
@@ -17,6 +20,9 @@ class Span:
     start: int
     duration: int
     failed: bool = False
+    kind: str = ""
+    outbox_ms: float | None = None
+    topic_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +36,27 @@ class Row:
 def spans(trace: Mapping[str, Any]) -> list[Span]:
     """The spans of one trace as Jaeger's ``/api/traces/ID`` returns it."""
     services = {pid: process["serviceName"] for pid, process in trace["processes"].items()}
-    return [
-        Span(
-            span_id=item["spanID"],
-            parent_id=_parent(item),
-            name=item["operationName"],
-            service=services[item["processID"]],
-            start=int(item["startTime"]),
-            duration=int(item["duration"]),
-            failed=any(tag["key"] == "error" and tag["value"] for tag in item.get("tags", ())),
-        )
-        for item in trace["spans"]
-    ]
+    return [_span(item, services) for item in trace["spans"]]
+
+
+def _span(item: Mapping[str, Any], services: Mapping[str, str]) -> Span:
+    tags = {tag["key"]: tag["value"] for tag in item.get("tags", ())}
+    return Span(
+        span_id=item["spanID"],
+        parent_id=_parent(item),
+        name=item["operationName"],
+        service=services[item["processID"]],
+        start=int(item["startTime"]),
+        duration=int(item["duration"]),
+        failed=bool(tags.get("error")),
+        kind=str(tags.get("span.kind", "")),
+        outbox_ms=_number(tags.get("saga.outbox_ms")),
+        topic_ms=_number(tags.get("saga.topic_ms")),
+    )
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)
 
 
 def _parent(item: Mapping[str, Any]) -> str | None:
@@ -50,6 +65,21 @@ def _parent(item: Mapping[str, Any]) -> str | None:
         if reference["refType"] == "CHILD_OF" and reference["traceID"] == item["traceID"]:
             return str(reference["spanID"])
     return None
+
+
+def by_id(found: Sequence[Span]) -> dict[str, Span]:
+    """The spans by their ids."""
+    return {span.span_id: span for span in found}
+
+
+def way_to(found: Sequence[Span], leaf: Span) -> list[Span]:
+    """The spans from a root down to ``leaf``."""
+    known, way = by_id(found), []
+    span: Span | None = leaf
+    while span is not None:
+        way.append(span)
+        span = known.get(span.parent_id or "")
+    return way[::-1]
 
 
 def tree(found: Sequence[Span]) -> list[Row]:

@@ -17,6 +17,7 @@ from services.eventkit.positions import (
     LATEST,
     Unreachable,
     admin_client,
+    anew,
     log_offsets,
     places_of,
 )
@@ -77,6 +78,7 @@ class LagMeter:
         self._engine = engine
         self._topics = topics
         self._max_age = max_age
+        self._bootstrap = bootstrap
         self._admin = admin_client(bootstrap)
         self._reader = Reader(bootstrap, "projector-lag")
         self._lock = threading.Lock()
@@ -109,6 +111,7 @@ class LagMeter:
         try:
             partitions = behind(self._engine, self._admin, self._topics)
         except Unreachable as error:
+            self._admin = anew(self._bootstrap)
             return error
         late = {(p.topic, p.partition): p.next_offset for p in partitions if p.events}
         return Lag(datetime.now(UTC), self._reader.oldest(late), partitions)

@@ -1,11 +1,13 @@
 """``orderctl trace``: an order's saga as a waterfall of spans."""
 
 import re
+from dataclasses import fields
 from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
+from services.orderctl.breakdown import Times, everything, way_to_the_ending
 from services.orderctl.client import Shop
 from services.orderctl.console import out, print_json
 from services.orderctl.errors import NOT_ANSWERING, CliError
@@ -15,13 +17,21 @@ from services.orderctl.settings import load_settings
 from services.orderctl.waterfall import Row, Span, bar, extent, spans, tree
 
 TOOK = 7
+WHERE = {
+    "rules": "in rules and transactions",
+    "outbox": "waiting in an outbox",
+    "topic": "waiting on a topic",
+    "job": "waiting for a worker",
+    "outside": "outside",
+}
 TRACE_ID = re.compile(r"[0-9a-f]{32}")
 
 
 def trace(order_id: OrderId, json: AsJson = False) -> None:
     """Draw the spans of an order's saga: who did what, for how long, because of what.
 
-    Takes an order id, or a trace id (32 hexadecimal digits).
+    Below it stands where the time went: in rules, waiting in an outbox, on a topic or for a worker,
+    and outside. Takes an order id, or a trace id (32 hexadecimal digits).
 
     Example: orderctl trace 0b54b3a4-6d0e-4b0a-9f3e-1d2c3b4a5f60
     """
@@ -33,11 +43,16 @@ def trace(order_id: OrderId, json: AsJson = False) -> None:
             f"Jaeger has no trace {trace_id}",
             "spans arrive a second after the fact, and a restarted Jaeger has forgotten old ones",
         )
+    drawn = spans(found)
+    to_the_ending, all_of_it = way_to_the_ending(drawn), everything(drawn)
     if json:
-        print_json(found)
+        times = {"ending": to_the_ending.as_milliseconds(), "all": all_of_it.as_milliseconds()}
+        print_json(found | {"milliseconds": times})
         return
     out.print(f"trace {trace_id}", style="dim")
-    out.print(waterfall_table(spans(found)))
+    out.print(waterfall_table(drawn))
+    out.print()
+    out.print(_times_table(to_the_ending, all_of_it))
 
 
 def trace_id_of(shop: Shop, order_id: str) -> str:
@@ -81,6 +96,19 @@ def waterfall_table(found: list[Span]) -> Table:
     return table
 
 
+def _times_table(ending: Times, everything: Times) -> Table:
+    """Where the time went; what went on side by side counts each time in the last column."""
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
+    table.add_column("where the time went")
+    for name in ("to the ending", "share", "all branches"):
+        table.add_column(name, justify="right")
+    for field in fields(Times):
+        own, all_ = getattr(ending, field.name), getattr(everything, field.name)
+        share = f"{own / ending.total:.0%}" if ending.total else "-"
+        table.add_row(WHERE[field.name], milliseconds(own), share, milliseconds(all_))
+    return table
+
+
 def _cells(row: Row, start: int, total: int, width: int) -> tuple[Text, Text, str, Text]:
     span = row.span
     style = "red" if span.failed else COLOURS.get(span.service, "white")
@@ -92,7 +120,7 @@ def _cells(row: Row, start: int, total: int, width: int) -> tuple[Text, Text, st
     )
 
 
-def milliseconds(microseconds: int) -> str:
+def milliseconds(microseconds: float) -> str:
     """A duration for people: one decimal below 10 ms, none above."""
     ms = microseconds / 1000
     return f"{ms:.1f} ms" if ms < 10 else f"{ms:.0f} ms"
