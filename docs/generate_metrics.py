@@ -19,9 +19,9 @@ EVERY_SERVICE = "each service"
 MODULES: Mapping[str, str] = {
     "services.eventkit.metrics": EVERY_SERVICE,
     "services.eventkit.access": EVERY_SERVICE,
+    "services.eventkit.feed": EVERY_SERVICE,
     "services.order.admission": "order",
     "services.order.endings": "order",
-    "services.order.feed": "order",
     "services.order.waiting": "order",
     "services.projector.lag": "projector-api",
     "infra.connect.guardian": "connect-guardian",
