@@ -35,7 +35,8 @@ FROM python:3.11-slim AS saga
 RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin saga \
     && install --directory --owner=saga --group=saga /conf /confs /data /keys /secrets \
     && for name in postgres broker registry connect jaeger connect-guardian payment-provider \
-         mail-sink order payment inventory email analytics projector-agent projector-api orderctl; \
+         mail-sink order payment inventory email analytics projector-agent projector-api orderctl \
+         prometheus; \
        do install --directory --owner=saga --group=saga "/confs/$name"; done
 COPY --from=code /opt/saga /opt/saga
 COPY --from=code /app /app

@@ -63,7 +63,8 @@ test: lint ## Lint, then all tests on a stack of its own ports, stopped at the e
 	$(BIN)/pytest -m "not long" tests/chaos
 
 test-containers: $(INSTALLED) ## Tests of the system in containers (starts a Docker engine if none runs)
-	$(BIN)/pytest tests/containers
+	TEST_GROUND=containers $(BIN)/pytest tests/containers tests/contract/test_registry.py \
+	  tests/integration/test_roles.py tests/integration/infra/test_topics.py tests/integration/inventory
 
 test-long: $(INSTALLED) ## The long repetitions of the tests
 	$(BIN)/pytest -m long --ignore=tests/chaos --ignore=tests/containers

@@ -7,7 +7,10 @@ import pytest
 
 from infra.local import layout, lifecycle
 from infra.local.supervisor import Supervisor
-from tests.live_stack import LiveStack
+from tests.containers import images
+from tests.containers.engine import Engine, engine
+from tests.containers.ground import EMBEDDED, containers, ground_kind
+from tests.live_stack import Ground, LiveStack
 
 PORT_BASE = "22800"
 STATE_DIR = ".state-test"
@@ -17,7 +20,7 @@ STATE_DIR = ".state-test"
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With ``-n``, one process has the stack and all tests that use it, in their order."""
     for item in items:
-        if "stack" in getattr(item, "fixturenames", ()):
+        if {"stack", "ground"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.xdist_group("stack"))
 
 
@@ -40,3 +43,30 @@ def stack() -> Iterator[LiveStack]:
         finally:
             if os.environ.get("SAGA_KEEP_STACK") != "1":
                 lifecycle.down()
+
+
+def pytest_report_header() -> str:
+    """Which of the two ways the integration tests are run on."""
+    return f"integration tests stand on: {ground_kind()}"
+
+
+@pytest.fixture(scope="session")
+def docker() -> Iterator[Engine]:
+    """An engine with the images: a person's own, which pulls, else one of the tests' own."""
+    with engine() as found:
+        if found.ours:
+            images.ensure(found)
+        yield found
+
+
+@pytest.fixture(scope="session")
+def ground(request: pytest.FixtureRequest) -> Iterator[Ground]:
+    """PostgreSQL, Kafka and the registry: in containers where there is an engine with the images.
+
+    Else those of the embedded stack. TEST_GROUND=containers or TEST_GROUND=embedded decides.
+    """
+    if ground_kind() == EMBEDDED:
+        yield request.getfixturevalue("stack")
+    else:
+        with containers(request.getfixturevalue("docker")) as made:
+            yield made

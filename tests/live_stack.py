@@ -17,11 +17,10 @@ from infra.names import database
 from infra.wiring import Wiring
 
 
-class System(ABC):
-    """A running system. Processes go by the names that ``make status`` lists."""
+class Ground:
+    """What services stand on: a database server, a broker, a schema registry."""
 
     settings: Wiring
-    checks: Mapping[str, Check]
 
     @property
     def ports(self) -> Ports:
@@ -44,6 +43,12 @@ class System(ABC):
     def admin(self, name: str = "postgres") -> psycopg.Connection:
         """A superuser's connection to a database, in autocommit mode."""
         return postgres.admin(self.settings, name)
+
+
+class System(Ground, ABC):
+    """A running system. Processes go by the names that ``make status`` lists."""
+
+    checks: Mapping[str, Check]
 
     def restart(self, *names: str) -> None:
         """Stop processes, start them, and wait until they are ready."""

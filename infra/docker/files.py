@@ -1,5 +1,6 @@
 """Every file that a container reads at its start, made from the templates in ``infra``."""
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from infra.local import configuration, jvm
 from infra.local.layout import ROOT
 from infra.local.postgres import access_rules
 from infra.local.render import template
+from infra.prometheus.configuration import RULES, TARGETS, targets
 from infra.wiring import Wiring
 
 ANSWERS = "answers.sh"
@@ -21,24 +23,30 @@ SETTINGS = "settings.env"
 Files = dict[str, str]
 
 
-def all_files(passwords: Mapping[str, str]) -> dict[str, Files]:
-    """For each container its files and nobody else's: name -> text."""
-    network = inside(passwords)
+def all_files(
+    passwords: Mapping[str, str], environ: Mapping[str, str] = os.environ
+) -> dict[str, Files]:
+    """For each container its files and nobody else's: relative path -> text.
+
+    ``environ`` says where ports are published (SAGA_PORTS).
+    """
+    network, machine = inside(passwords), outside(passwords, environ)
     settings = network.environments()
     host, port = MAILPIT_SMTP
     # Where a person finds the trace, not a process.
-    settings["order"]["SAGA_JAEGER_URL"] = outside(passwords).url("jaeger")
+    settings["order"]["SAGA_JAEGER_URL"] = machine.url("jaeger")
     settings["mail-sink"] |= {"SAGA_FORWARD_HOST": host, "SAGA_FORWARD_PORT": str(port)}
     return {
         "postgres": _postgres(network),
-        "broker": _broker(network),
+        "broker": _broker(network, machine),
         "registry": _registry(network),
         "connect": _connect(network),
         "jaeger": {"jaeger.yaml": configuration.jaeger(network)},
+        "prometheus": _prometheus(network),
         **{name: {SETTINGS: _lines(values)} for name, values in settings.items()},
         "orderctl": {
             SETTINGS: _lines(network.orderctl()),
-            "outside.env": _lines(outside(passwords).orderctl()),
+            "outside.env": _lines(machine.orderctl()),
         },
     }
 
@@ -57,11 +65,10 @@ def _postgres(network: Wiring) -> Files:
     }
 
 
-def _broker(network: Wiring) -> Files:
+def _broker(network: Wiring, machine: Wiring) -> Files:
     conf, log4j = CONF / "broker.properties", CONF / "log4j2.yaml"
     # Clients on the machine reach the broker through the published port.
-    from_outside = outside(network.passwords).address("kafka")
-    second = (network.address("kafka_proxied"), from_outside)
+    second = (network.address("kafka_proxied"), machine.address("kafka"))
     return {
         "broker.properties": configuration.broker(network, str(KAFKA_DATA), second),
         "log4j2.yaml": (ROOT / "infra/kafka/log4j2.yaml").read_text(),
@@ -88,6 +95,12 @@ def _registry(network: Wiring) -> Files:
         ANSWERS: _answers(),
         "secrets.sh": f"export APICURIO_DATASOURCE_PASSWORD={password}\n",
     }
+
+
+def _prometheus(network: Wiring) -> Files:
+    rules = {f"rules/{file.name}": file.read_text() for file in sorted(RULES.glob("*.yml"))}
+    config = {"prometheus.yml": (ROOT / "infra/prometheus/prometheus.yml").read_text()}
+    return config | {TARGETS: targets(network.address)} | rules
 
 
 def _answers() -> str:

@@ -25,6 +25,8 @@ HOSTS = {
     "registry": "registry",
     "registry_management": "registry",
     "postgres": "postgres",
+    "prometheus": "prometheus",
+    "grafana": "grafana",
     "jaeger": "jaeger",
     "jaeger_grpc": "jaeger",
     "jaeger_health": "jaeger",

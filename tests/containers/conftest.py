@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.containers import images
-from tests.containers.engine import Engine, engine
+from tests.containers.engine import Engine
 from tests.containers.stack import ContainerStack
 from tests.saga.conftest import faults, saga, settings, shop, topics
 
@@ -17,22 +16,13 @@ PORTS = "228"
 
 
 @pytest.fixture(scope="session")
-def docker() -> Iterator[Engine]:
-    """An engine with the images: a person's own, which pulls, else one of the tests' own."""
-    with engine() as found:
-        if found.ours:
-            images.ensure(found)
-        print(f"\nengine: {'started for the tests, with stand-ins' if found.ours else 'found'}")
-        yield found
-
-
-@pytest.fixture(scope="session")
 def stack(docker: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ContainerStack]:
     """All containers, with nothing in them. TEST_PORT_BASE moves them."""
     ports = os.environ.get("TEST_PORT_BASE", "")[:-2] or PORTS
     running = ContainerStack(docker, ports)
     running.down()
     try:
+        print(f"\nengine: {'started for the tests, with stand-ins' if docker.ours else 'found'}")
         running.up()
         env_file = tmp_path_factory.mktemp("containers") / "orderctl.env"
         _write(env_file, running.env)

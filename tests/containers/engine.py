@@ -42,6 +42,10 @@ class Engine:
         )
         return done.stdout.strip()
 
+    def has(self, image: str) -> bool:
+        """Whether the image is there, so that nothing would be pulled."""
+        return bool(self.docker("images", "--quiet", image))
+
 
 def answering() -> Engine | None:
     """The engine that docker commands reach now, if any."""
@@ -77,6 +81,8 @@ def engine() -> Iterator[Engine]:
         try:
             until(lambda: _answers(engine, process), READY_SECONDS, "dockerd to answer")
             yield engine
+            # Builds leave images without a name, and the folder is kept.
+            engine.docker("image", "prune", "--force")
         finally:
             # It stops the containers that still run, and its containerd.
             process.terminate()

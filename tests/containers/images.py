@@ -12,8 +12,9 @@ import tempfile
 from pathlib import Path
 
 from infra.jaeger import binary
-from infra.local import layout
+from infra.local import fetch, layout
 from infra.local.layout import ROOT
+from infra.prometheus.programs import find_or_fetch
 from tests.containers.engine import Engine
 
 STAND_INS = {
@@ -22,6 +23,7 @@ STAND_INS = {
     "registry": "apicurio/apicurio-registry:3.3.3",
     "postgres": "postgres:18.6",
     "jaeger": "jaegertracing/jaeger:2.13.0",
+    "prometheus": "prom/prometheus:v2.53.4",
     "mailpit": "axllent/mailpit:v1.31.2",
 }
 """A stage of standins/Dockerfile -> the image it stands for."""
@@ -30,7 +32,7 @@ HERE = Path(__file__).parent / "standins"
 BASE = "standin-base"
 PACKAGES = ("ca-certificates", "python3", "python3-pip", "python3-venv", "busybox")
 AUTHORITIES = Path("/etc/ssl/certs/ca-certificates.crt")
-PINS = ("pyproject.toml", "requirements.lock", "infra/jars.lock")
+PINS = ("requirements.lock", "infra/jars.lock", "infra/jaeger/module/go.sum")
 
 
 def ensure(engine: Engine) -> None:
@@ -50,7 +52,7 @@ def ensure(engine: Engine) -> None:
 
 
 def _digest() -> str:
-    files = [ROOT / name for name in PINS] + sorted(HERE.iterdir())
+    files = [ROOT / name for name in PINS] + _standins()
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
 
@@ -74,15 +76,26 @@ def _ensure_base(engine: Engine) -> None:
     engine.docker("import", str(tar), BASE)
 
 
+def _standins() -> list[Path]:
+    return sorted(file for file in HERE.iterdir() if file.is_file())
+
+
 def _fill(context: Path) -> None:
-    for file in HERE.iterdir():
+    for file in _standins():
         shutil.copy(file, context)
     for name in ("pyproject.toml", "requirements.lock"):
         shutil.copy(ROOT / name, context)
-    shutil.copytree(ROOT / "infra", context / "infra", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(AUTHORITIES, context)
-    built = binary.find_or_build(layout.load().cache)
+    cache = layout.load().cache
+    jars = fetch.ensure(cache, lambda _: None)
+    for name, folder in (("kafka", jars.kafka_libs), ("registry", jars.registry)):
+        shutil.copytree(folder, context / name, copy_function=_link)
+    _link(str(binary.find_or_build(cache)), str(context / "jaeger"))
+    _link(str(find_or_fetch(cache).prometheus), str(context / "prometheus"))
+
+
+def _link(source: str, target: str) -> None:
     try:
-        os.link(built, context / "jaeger")
+        os.link(source, target)
     except OSError:
-        shutil.copy(built, context / "jaeger")
+        shutil.copy(source, target)

@@ -32,7 +32,7 @@ class ContainerStack(System):
     def compose(self, *arguments: str, check: bool = True) -> str:
         """What a command of Compose printed; raises CalledProcessError."""
         done = subprocess.run(
-            [*compose.command(), "--profile=*", *arguments],
+            [*compose.command(), *arguments],
             check=check,
             cwd=ROOT,
             env={**os.environ, **self.environment},
@@ -57,7 +57,7 @@ class ContainerStack(System):
 
     def down(self) -> None:
         """Remove everything of it."""
-        self.compose("down", "--volumes", "--remove-orphans")
+        self.compose("--profile=*", "down", "--volumes", "--remove-orphans")
 
     def leftovers(self) -> list[str]:
         """Containers, volumes and networks that there still are."""
@@ -93,11 +93,13 @@ class ContainerStack(System):
         until(lambda: self.pid(name) != old, 60, f"{name} to be gone")
 
     def stop(self, *names: str) -> None:
-        self.compose("stop", *names)
+        self.engine.docker("stop", *map(self.container, names))
 
     def start(self, *names: str) -> None:
-        self.compose("start", *names)
+        # Not by Compose, which would run the steps again that these depend on.
+        self.engine.docker("start", *map(self.container, names))
         self.wait_ready(*names)
 
     def start_what_is_down(self) -> None:
-        self.compose("up", "--detach", "--no-build")
+        if down := [name for name in self.checks if not self.pid(name)]:
+            self.start(*down)

@@ -3,15 +3,18 @@
 import subprocess
 import sys
 
+import pytest
+
 from tests.containers.stack import ContainerStack
 from tests.saga.support.orderctl import orderctl
 from tests.saga.support.saga import Saga
 
 
+@pytest.mark.timeout(900)
 def test_a_killed_service_and_a_killed_connect_lose_nothing(
     stack: ContainerStack, saga: Saga
 ) -> None:
-    load = [sys.executable, "-m", "services.orderctl", "load", "--rate", "4", "--orders", "100"]
+    load = [sys.executable, "-m", "services.orderctl", "load", "--rate", "4", "--orders", "60"]
     with subprocess.Popen(load, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as under_load:
         for name in ("payment", "connect"):
             with saga.ordering():

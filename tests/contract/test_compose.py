@@ -16,9 +16,9 @@ from infra.local.layout import ROOT
 from infra.local.passwords import NAMES
 from tests.containers import compose
 
-PROFILES = ("tools",)
+PROFILES = ("tools", "observability")
 STEPS = {"configure", "databases", "topics", "schemas", "connectors"}
-OTHERS = {"postgres", "broker", "registry", "connect", "jaeger", "mailpit"}
+OTHERS = {"postgres", "broker", "registry", "connect", "jaeger", "mailpit", "prometheus", "grafana"}
 """Containers of images that are not ours."""
 # It publishes its page under the number in ports.toml, but listens on its own.
 FOREIGN_PORTS = {"mailpit": 8025}
@@ -123,6 +123,7 @@ def test_images_are_pinned_and_installed_by_the_same_uv() -> None:
     makefile = (ROOT / "Makefile").read_text()
     (version,) = re.findall(r"^UV_VERSION := (.+)$", makefile, re.MULTILINE)
     assert f"ARG UV_VERSION={version}\n" in DOCKERFILE
+    assert f"uv=={version}\n" in (ROOT / "tests/containers/standins/Dockerfile").read_text()
     (lock,) = re.findall(r"^kafka +org\.apache\.kafka:kafka_2\.13:(\S+)", JARS, re.MULTILINE)
     assert services()["broker"]["image"] == f"apache/kafka:{lock}"
     assert f"FROM apache/kafka:{lock} AS connect" in DOCKERFILE

@@ -13,7 +13,7 @@ from infra.registry.releases import Release, load_releases
 from services.eventkit.codec import Codec, SchemaMismatch, Undecodable
 from services.eventkit.registry import RegistryUnavailable
 from services.eventkit.schemas import Schema, Schemas, digest, wire_form
-from tests.live_stack import LiveStack
+from tests.live_stack import Ground
 
 SCHEMAS = Schemas.load()
 # Far from the ids of the lock: what a test registers must not take the next real one.
@@ -21,8 +21,8 @@ TRIAL_ID = 900_001
 
 
 @pytest.fixture(scope="module")
-def url(stack: LiveStack) -> str:
-    return stack.settings.registry_url
+def url(ground: Ground) -> str:
+    return ground.settings.registry_url
 
 
 def record(name: str, **types: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from services.eventkit.migrate import migrate
 from services.eventkit.schemas import Schemas
 from services.eventkit.service import Runtime, Service
 from services.eventkit.tracing import SpanBatch
-from tests.live_stack import LiveStack
+from tests.live_stack import Ground
 
 
 @dataclass(frozen=True)
@@ -62,16 +62,16 @@ class Scratch:
 
 
 @contextmanager
-def scratch(stack: LiveStack, service: Service[Any, Any], **settings: Any) -> Iterator[Scratch]:
+def scratch(ground: Ground, service: Service[Any, Any], **settings: Any) -> Iterator[Scratch]:
     """The service on an empty, migrated database of the stack's PostgreSQL, dropped at the end.
 
     Its runtime has settings only where some are given.
     """
     name = f"scratch_{service.name}"
-    with stack.admin() as admin:
+    with ground.admin() as admin:
         _drop(admin, name)
         admin.execute(f"CREATE DATABASE {name}")
-    url = stack.settings.database_url("postgres", name)
+    url = ground.settings.database_url("postgres", name)
     migrate(service.name, url)
     db = make_engine(url, pool_size=20, name=name)
     codec = Codec(Schemas.load())
@@ -82,7 +82,7 @@ def scratch(stack: LiveStack, service: Service[Any, Any], **settings: Any) -> It
         yield Scratch(db, engine, Runtime(service, made, db, engine))
     finally:
         db.dispose()
-        with stack.admin() as admin:
+        with ground.admin() as admin:
             _drop(admin, name)
 
 

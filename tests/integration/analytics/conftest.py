@@ -9,13 +9,13 @@ from fastapi.testclient import TestClient
 from services.analytics.__main__ import SERVICE
 from services.eventkit.http import create_app
 from tests.integration.scratch import Scratch, scratch
-from tests.live_stack import LiveStack
+from tests.live_stack import Ground
 
 
 @pytest.fixture(scope="package")
-def database(stack: LiveStack) -> Iterator[Scratch]:
+def database(ground: Ground) -> Iterator[Scratch]:
     """One database for all tests of the package."""
-    with scratch(stack, SERVICE, report_page=3, open_reports=2) as made:
+    with scratch(ground, SERVICE, report_page=3, open_reports=2) as made:
         yield made
 
 

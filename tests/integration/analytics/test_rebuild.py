@@ -15,23 +15,23 @@ from services.eventkit.rebuild import feed
 from services.eventkit.rebuild.rebuilder import Rebuilder
 from tests.integration.projector.traffic import many, produce
 from tests.integration.scratch import Scratch
-from tests.live_stack import LiveStack
+from tests.live_stack import Ground
 
 ROWS = "SELECT f::text FROM order_figures f ORDER BY key"
 BATCH, CHUNK, REPEATS = 100, 50, 40
 
 
 @pytest.fixture
-def model(stack: LiveStack) -> Iterator[FiguresModel]:
+def model(ground: Ground) -> Iterator[FiguresModel]:
     """The figures of 60 orders on topics of their own; nobody has read them yet."""
-    bootstrap, name = stack.env["SAGA_KAFKA_BOOTSTRAP"], f"figures_{uuid4().hex[:8]}"
+    bootstrap, name = ground.env["SAGA_KAFKA_BOOTSTRAP"], f"figures_{uuid4().hex[:8]}"
     topics = [f"{name}.{topic}" for topic in TOPICS]
     admin = admin_client(bootstrap)
     for made in admin.create_topics([NewTopic(topic, 2, 1) for topic in topics]).values():
         made.result(30)
     events = [replace(event, topic=f"{name}.{event.topic}") for event in many(60)]
     produce(bootstrap, [*events, *events[:REPEATS]])
-    yield FiguresModel(stack.env["SAGA_REGISTRY_URL"], bootstrap, topics, group=name)
+    yield FiguresModel(ground.env["SAGA_REGISTRY_URL"], bootstrap, topics, group=name)
     for gone in admin.delete_topics(topics).values():
         gone.result(30)
 

@@ -9,7 +9,7 @@ from services.email.__main__ import SERVICE
 from services.eventkit.http import create_app
 from tests.integration.fakes.processes import Running
 from tests.integration.scratch import Scratch, scratch
-from tests.live_stack import LiveStack
+from tests.live_stack import Ground
 
 
 @pytest.fixture(scope="package")
@@ -22,9 +22,9 @@ def sink(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 @pytest.fixture(scope="package")
-def email(stack: LiveStack) -> Iterator[Scratch]:
+def email(ground: Ground) -> Iterator[Scratch]:
     """One database for all tests of the package."""
-    with scratch(stack, SERVICE) as made:
+    with scratch(ground, SERVICE) as made:
         yield made
 
 

@@ -7,24 +7,24 @@ import sqlalchemy as sa
 
 from services.eventkit.ddl import kit_v1
 from tests.integration.eventkit.toy import DDL
-from tests.live_stack import LiveStack
+from tests.live_stack import Ground
 
 NAME = "eventkit_scratch"
 
 
 @pytest.fixture(scope="session")
-def scratch(stack: LiveStack) -> Iterator[sa.Engine]:
+def scratch(ground: Ground) -> Iterator[sa.Engine]:
     """The database, made once."""
-    with stack.admin() as admin:
+    with ground.admin() as admin:
         admin.execute(f"DROP DATABASE IF EXISTS {NAME} WITH (FORCE)")
         admin.execute(f"CREATE DATABASE {NAME}")
-    engine = sa.create_engine(stack.settings.database_url("postgres", NAME))
+    engine = sa.create_engine(ground.settings.database_url("postgres", NAME))
     with engine.begin() as conn:
         conn.execute(sa.text(kit_v1(["analytics.events", "analytics.dlq"])))
         conn.execute(sa.text(DDL))
     yield engine
     engine.dispose()
-    with stack.admin() as admin:
+    with ground.admin() as admin:
         admin.execute(f"DROP DATABASE {NAME} WITH (FORCE)")
 
 

@@ -24,7 +24,7 @@ from services.eventkit.jobs import (
 )
 from services.eventkit.worker import Worker, backoff
 from tests.integration.eventkit.toy import CODEC, make_engine, without_counters
-from tests.live_stack import LiveStack
+from tests.live_stack import Ground
 
 NOW = datetime.now(UTC)
 KIND = JobKind("call", backoff_base=0.01, backoff_cap=0.05, max_attempts=3)
@@ -268,13 +268,13 @@ def test_a_stopping_worker_finishes_the_call_in_hand(database: sa.Engine) -> Non
 
 
 def test_a_result_outlives_a_moment_without_its_database(
-    stack: LiveStack, database: sa.Engine
+    ground: Ground, database: sa.Engine
 ) -> None:
     calls: list[int] = []
     workers = sa.create_engine(database.url, connect_args={"application_name": "worker"})
 
     def let_in(allowed: bool) -> None:
-        with stack.admin() as admin:
+        with ground.admin() as admin:
             admin.execute(f"ALTER DATABASE {database.url.database} ALLOW_CONNECTIONS {allowed}")
             admin.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"

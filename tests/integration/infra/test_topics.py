@@ -15,12 +15,12 @@ from confluent_kafka.admin import (
 from infra.kafka.topics import EVENT_PARTITIONS, ensure, topics
 from infra.local.waiting import until
 from infra.names import EMITTERS, events_topic
-from tests.live_stack import LiveStack
+from tests.live_stack import Ground
 
 
 @pytest.fixture(scope="module")
-def bootstrap(stack: LiveStack) -> str:
-    return stack.ports.address("kafka")
+def bootstrap(ground: Ground) -> str:
+    return ground.ports.address("kafka")
 
 
 @pytest.fixture(scope="module")

@@ -10,13 +10,13 @@ from services.eventkit.http import create_app
 from services.inventory.__main__ import SERVICE
 from services.inventory.import_api import PATH
 from tests.integration.scratch import Scratch, scratch
-from tests.live_stack import LiveStack
+from tests.live_stack import Ground
 
 
 @pytest.fixture(scope="package")
-def database(stack: LiveStack) -> Iterator[Scratch]:
+def database(ground: Ground) -> Iterator[Scratch]:
     """One database for all tests of the package."""
-    with scratch(stack, SERVICE, import_chunk=40, open_imports=2) as made:
+    with scratch(ground, SERVICE, import_chunk=40, open_imports=2) as made:
         yield made
 
 

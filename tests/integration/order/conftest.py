@@ -6,11 +6,11 @@ import pytest
 
 from services.order.__main__ import SERVICE
 from tests.integration.scratch import Scratch, scratch
-from tests.live_stack import LiveStack
+from tests.live_stack import Ground
 
 
 @pytest.fixture(scope="package")
-def orders(stack: LiveStack) -> Iterator[Scratch]:
+def orders(ground: Ground) -> Iterator[Scratch]:
     """One database for all tests of the package."""
-    with scratch(stack, SERVICE) as made:
+    with scratch(ground, SERVICE) as made:
         yield made

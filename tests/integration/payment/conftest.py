@@ -10,7 +10,7 @@ from services.payment.jobs import Calls
 from services.payment.provider import Provider
 from tests.integration.fakes.processes import Running
 from tests.integration.scratch import Scratch, scratch
-from tests.live_stack import LiveStack
+from tests.live_stack import Ground
 
 TIMEOUT = 0.5
 
@@ -38,7 +38,7 @@ def calls(provider: Running) -> Calls:
 
 
 @pytest.fixture(scope="package")
-def payment(stack: LiveStack) -> Iterator[Scratch]:
+def payment(ground: Ground) -> Iterator[Scratch]:
     """Payment on a database of its own."""
-    with scratch(stack, SERVICE) as made:
+    with scratch(ground, SERVICE) as made:
         yield made

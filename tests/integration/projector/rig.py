@@ -28,7 +28,7 @@ from services.projector.rebuild import OrderModel
 from services.projector.replay import Replayer
 from services.projector.settings import TOPICS
 from tests.integration.projector.traffic import Told, produce
-from tests.live_stack import LiveStack
+from tests.live_stack import Ground
 
 READY_WITHIN = 60.0  # after a kill -9, 10 s of it are the old member's session
 PARTITIONS = 3
@@ -147,14 +147,14 @@ def wait_for(condition: Callable[[], bool], seconds: float, what: str) -> None:
 
 
 @contextmanager
-def rig(stack: LiveStack, log: Path, partitions: int = PARTITIONS) -> Iterator[Rig]:
+def rig(ground: Ground, log: Path, partitions: int = PARTITIONS) -> Iterator[Rig]:
     """A rig with empty topics and tables; all of it is gone at the end."""
     name = f"rig_{uuid4().hex[:8]}"
-    with stack.admin() as admin_db:
+    with ground.admin() as admin_db:
         admin_db.execute(f"CREATE DATABASE {name}")
-    url = stack.settings.database_url("postgres", name)
+    url = ground.settings.database_url("postgres", name)
     migrate("projector", url)
-    bootstrap = stack.env["SAGA_KAFKA_BOOTSTRAP"]
+    bootstrap = ground.env["SAGA_KAFKA_BOOTSTRAP"]
     admin = admin_client(bootstrap)
     topics = [f"{name}.{topic}" for topic in TOPICS]
     _create(admin, topics, partitions)
@@ -163,7 +163,7 @@ def rig(stack: LiveStack, log: Path, partitions: int = PARTITIONS) -> Iterator[R
         **os.environ,
         "SAGA_DATABASE_URL": url,
         "SAGA_KAFKA_BOOTSTRAP": bootstrap,
-        "SAGA_REGISTRY_URL": stack.env["SAGA_REGISTRY_URL"],
+        "SAGA_REGISTRY_URL": ground.env["SAGA_REGISTRY_URL"],
         "SAGA_HTTP_PORT": str(port),
         "SAGA_TOPICS": ",".join(topics),
         "SAGA_GROUP": name,
@@ -178,7 +178,7 @@ def rig(stack: LiveStack, log: Path, partitions: int = PARTITIONS) -> Iterator[R
         engine.dispose()
         for gone in admin.delete_topics(topics).values():
             gone.result(10)
-        with stack.admin() as admin_db:
+        with ground.admin() as admin_db:
             admin_db.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 

@@ -15,7 +15,7 @@ from services.projector.replay import FromBeginning
 from services.projector.stored import stored_offsets
 from tests.integration.projector.rig import Rig, Row, wait_for
 from tests.integration.projector.traffic import Told, many, story, told
-from tests.live_stack import LiveStack
+from tests.live_stack import Ground
 from tests.unit.projector.stories import CONFIRMED, LINES, REFUND_IN_TROUBLE, STORIES
 
 ENDINGS = {
@@ -109,9 +109,9 @@ def test_what_cannot_be_projected_is_put_aside_and_the_rest_goes_on(rig: Rig) ->
     assert reasons == {"not_avro": 1, "envelope": 1, "refused": 1}
 
 
-def test_a_database_that_is_away_costs_nothing(rig: Rig, stack: LiveStack) -> None:
+def test_a_database_that_is_away_costs_nothing(rig: Rig, ground: Ground) -> None:
     order_id = uuid4()
-    with stack.admin() as admin:
+    with ground.admin() as admin:
         _shut(admin, rig.group)
         rig.produce(story(CONFIRMED, order_id))
         wait_for(lambda: b"infrastructure away" in rig.log.read_bytes(), 30, "the agent to notice")
