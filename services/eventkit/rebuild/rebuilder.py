@@ -52,7 +52,8 @@ class Progress:
 class Report:
     """What a rebuild came to; ``swapped`` is False where it was not to be, or differences were.
 
-    ``stopped`` is for how many seconds the live model took nothing in.
+    ``stopped`` is for how many seconds the live model took nothing in. ``agreed`` is whether a swap
+    changes no row, or means to: another version is to give other rows.
     """
 
     generation: Generation
@@ -61,6 +62,10 @@ class Report:
     comparison: Comparison
     swapped: bool
     stopped: float = 0.0
+
+    @property
+    def agreed(self) -> bool:
+        return not self.comparison.differing or self.live.version != self.generation.version
 
 
 class _Wait(Exception):
@@ -93,7 +98,7 @@ class Rebuilder:
         self._chunk = chunk
         self._patience = patience
         self._progress = progress
-        self._engine = db.make_engine(url, pool_size=3, name=self._name)
+        self._engine = db.make_engine(url, pool_size=4, name=self._name)
 
     @property
     def _name(self) -> str:
@@ -110,7 +115,11 @@ class Rebuilder:
             if generation.status == COPYING:
                 generation = self._build(generation)
             self._catch_up(generation)
-            return self._finish(generation, swap=swap, accept=accept, check=True)
+            compared = self._patiently("comparing", lambda: self._compared(generation))
+            if not swap or not (accept or compared.agreed):
+                return compared
+            self._catch_up(generation)
+            return self._patiently("swapping", lambda: self._swapped(generation, compared))
 
     def rollback(self) -> Report:
         """Makes the kept generation the current one again, with all events since the swap."""
@@ -124,7 +133,7 @@ class Rebuilder:
                     f"code writes version {self._model.version}: go back with the release of then"
                 )
             self._catch_up(generation)
-            return self._finish(generation, swap=True, accept=True, check=False)
+            return self._patiently("swapping", lambda: self._swapped(generation, None))
 
     def drop(self) -> list[Generation]:
         """Removes every generation but the current one; returns them."""
@@ -295,47 +304,75 @@ class Rebuilder:
                 self._progress(Progress("waiting"))
                 time.sleep(_POLL)
 
-    def _finish(self, generation: Generation, *, swap: bool, accept: bool, check: bool) -> Report:
+    def _patiently(self, step: str, what: Callable[[], Report]) -> Report:
+        """Does it as soon as the model can be held, which is given up when patience ends."""
         until = time.monotonic() + self._patience
         while True:
-            self._progress(Progress("comparing" if check else "swapping"))
+            self._progress(Progress(step))
             try:
-                return self._transaction(generation, swap=swap, accept=accept, check=check)
+                return what()
             except (_Wait, OperationalError) as error:
                 busy = db.sqlstate(error) in (_LOCK_NOT_AVAILABLE, _DEADLOCK)
                 if not isinstance(error, _Wait) and not busy:
                     raise
                 if time.monotonic() > until:
                     text = str(error) if isinstance(error, _Wait) else "the tables are in use"
-                    raise RebuildFailed(f"no moment for the swap was found: {text}") from error
+                    raise RebuildFailed(f"no moment for {step} was found: {text}") from error
                 time.sleep(_POLL)
 
-    def _transaction(
-        self, generation: Generation, *, swap: bool, accept: bool, check: bool
-    ) -> Report:
-        """Holds off whoever writes, reads the rest, compares, swaps: all of it or nothing."""
-        with self._engine.connect() as conn, conn.begin() as transaction:
+    @contextmanager
+    def _held(self) -> Iterator["_Held"]:
+        """Holds off whoever writes the live model. Raises `_Wait` where it is paused."""
+        with self._engine.begin() as conn:
             conn.execute(sa.text("SET LOCAL lock_timeout = '3s'"))
             state = conn.execute(sa.select(projection_state).with_for_update()).one()
             began = time.monotonic()
             if state.paused_by is not None:
                 raise _Wait(f"{state.paused_by} has paused the model")
-            live = generations.current(conn)
-            positions = self._model.positions(conn)
-            left = _missing(positions, conn, generation)
-            records = (record for _, record in feed.read(self._bootstrap, left))
-            while batch := list(islice(records, _BATCH)):
-                self._take_in(conn, generation, batch)
-            found = Comparison({})
-            if check:
-                found = compare(conn, self._model, live, generation)
-            agreed = accept or live.version != generation.version or not found.differing
-            if swap and agreed:
-                generations.swap(conn, self._model, generation, positions)
-            transaction.commit()
-        events = sum(positions.values())
-        stopped = time.monotonic() - began
-        return Report(generation, live, events, found, swap and agreed, stopped)
+            held = _Held(conn, generations.current(conn), self._model.positions(conn))
+            yield held
+        held.seconds = time.monotonic() - began
+
+    def _compared(self, generation: Generation) -> Report:
+        """Compares the two as they are at one moment. The live model is held only for that one."""
+        with self._engine.connect() as looking:
+            looking.execution_options(isolation_level="REPEATABLE READ")
+            with self._held() as held:
+                with self._engine.begin() as conn:
+                    self._take_in_the_rest(conn, generation, held.positions)
+                live = generations.current(looking)  # the first look: it sees this for ever
+            found = compare(looking, self._model, live, generation)
+        return Report(generation, live, held.events, found, False, held.seconds)
+
+    def _swapped(self, generation: Generation, compared: Report | None) -> Report:
+        """Takes in the last events and swaps: both or nothing."""
+        with self._held() as held:
+            self._take_in_the_rest(held.conn, generation, held.positions)
+            generations.swap(held.conn, self._model, generation, held.positions)
+        found, before = (compared.comparison, compared.stopped) if compared else (Comparison({}), 0)
+        return Report(generation, held.live, held.events, found, True, before + held.seconds)
+
+    def _take_in_the_rest(
+        self, conn: Connection, generation: Generation, positions: Mapping[Place, int]
+    ) -> None:
+        left = _missing(positions, conn, generation)
+        records = (record for _, record in feed.read(self._bootstrap, left))
+        while batch := list(islice(records, _BATCH)):
+            self._take_in(conn, generation, batch)
+
+
+@dataclass(slots=True)
+class _Held:
+    """The live model while nobody writes it, and for how many seconds it was held."""
+
+    conn: Connection
+    live: Generation
+    positions: Mapping[Place, int]
+    seconds: float = 0.0
+
+    @property
+    def events(self) -> int:
+        return sum(self.positions.values())
 
 
 def _missing(

@@ -14,6 +14,7 @@ from tests.integration.projector.traffic import story
 from tests.unit.projector.stories import CONFIRMED, DECLINED, STORIES
 
 EACH = 5
+NOBODYS = UUID(int=0)
 
 
 @pytest.fixture(scope="module")
@@ -129,15 +130,15 @@ def test_one_order_with_its_timeline(client: TestClient, orders: dict[UUID, str]
 @pytest.mark.parametrize(
     ("path", "status", "field"),
     [
-        (f"/orders/{uuid4()}", 404, None),
+        (f"/orders/{NOBODYS}", 404, None),
         ("/orders/seven", 422, "path.order_id"),
         ("/orders?limit=0", 422, "query.limit"),
         ("/orders?status=lost", 422, "query.status"),
         ("/orders?before=rubbish", 422, "before"),
         ("/orders?q=%20", 422, "query.q"),
         ("/orders?since=2026-01-01T00:00:00", 422, "query.since"),
-        (f"/orders/{uuid4()}/events", 404, None),
-        (f"/orders/{uuid4()}?after=1&wait=0", 503, None),
+        (f"/orders/{NOBODYS}/events", 404, None),
+        (f"/orders/{NOBODYS}?after=1&wait=0", 503, None),
         ("/nowhere", 404, None),
     ],
 )
