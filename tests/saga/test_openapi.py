@@ -18,13 +18,13 @@ from tests.live_stack import LiveStack
 from tests.saga.support.orderctl import orderctl, orderctl_json
 
 PROFILE = settings(
-    max_examples=15,
     deadline=None,
     database=None,
     derandomize=True,
     phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
+LONG = (pytest.mark.long, pytest.mark.timeout(1800))
 ENDLESS = r"/orders(/{order_id})?/events$"
 DECISIONS = r"/operations/.*/(redrive|discard)$"
 """These act on letters and jobs of other tests."""
@@ -46,12 +46,13 @@ def key(stack: LiveStack) -> Iterator[str]:
     assert orderctl("keys", "revoke", made["id"]).returncode == 0
 
 
+@pytest.mark.parametrize("cases", [15, pytest.param(100, marks=LONG)])
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
 @pytest.mark.parametrize("service", SERVICES)
 def test_no_answer_is_undocumented_and_none_is_a_failure(
-    stack: LiveStack, key: str, service: str, mode: GenerationMode
+    stack: LiveStack, key: str, service: str, mode: GenerationMode, cases: int
 ) -> None:
-    """Requests that fit the description, and requests that do not."""
+    """Requests that fit the description, and requests that do not; so many an operation."""
     url, headers = stack.url(service), {"Authorization": f"Bearer {key}"}
     found = httpx.get(f"{url}/openapi.json", timeout=30).json()
     for described in _operations(found):
@@ -66,7 +67,7 @@ def test_no_answer_is_undocumented_and_none_is_a_failure(
         operation = result.ok()
 
         @given(case=operation.as_strategy(generation_mode=mode))
-        @PROFILE
+        @settings(PROFILE, max_examples=cases)
         def each(case: schemathesis.Case[Any]) -> None:
             case.call_and_validate(headers=headers, excluded_checks=[BEYOND], timeout=90)
 
