@@ -9,6 +9,7 @@ import pytest
 from tests.integration.fakes.conftest import SINK
 from tests.integration.fakes.mails import mail, send, stored
 from tests.integration.fakes.processes import Running
+from tests.saga.support.wait import until
 
 
 def test_an_accepted_mail_is_shown(sink: Running) -> None:
@@ -107,3 +108,25 @@ def test_a_kill_loses_no_accepted_mail_and_no_count(tmp_path: Path) -> None:
     assert len(stored(running, to="keep@shop.example")) == 10
     assert send(running, mail("flaky-1@shop.example", "<flaky@x>")) == 250
     assert running.stop() == 0
+
+
+def test_copies_go_on_to_a_server_with_pages_and_nobody_waits_for_them(
+    sink: Running, tmp_path: Path
+) -> None:
+    settings = {"SAGA_FORWARD_HOST": "127.0.0.1", "SAGA_FORWARD_PORT": str(sink.smtp_port)}
+    front = Running(SINK, tmp_path, **settings)
+    front.start()
+    try:
+        assert send(front, mail("flaky-1.copy@shop.example", "<copy.1@x>")) == 451
+        assert send(front, mail("copy@shop.example", "<copy.2@x>")) == 250
+        until(lambda: stored(sink, to="copy@shop.example"), "the copy")
+        # What the sink itself did not accept is no mail.
+        assert stored(sink, to="flaky-1.copy@shop.example") == []
+
+        sink.stop()
+        assert send(front, mail("copy@shop.example", "<copy.3@x>")) == 250
+        assert len(stored(front, to="copy@shop.example")) == 2
+        until(lambda: "copy_not_forwarded" in front.log, "the failed copy to be told")
+    finally:
+        front.stop()
+        sink.start()
