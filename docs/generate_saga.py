@@ -158,7 +158,10 @@ def _events(tables: Tables) -> str:
         if line.source not in ("api", "job"):
             said_by.setdefault(line.type, line.source.removesuffix(".events"))
             readers.setdefault(line.type, []).append(name)
-    rows = [(f"`{event}`", said_by[event], ", ".join(names)) for event, names in readers.items()]
+    rows = [
+        (f"`{event}`", said_by[event], ", ".join(names) or "nobody here")
+        for event, names in readers.items()
+    ]
     return _table(("Event", "Said by", "Read by"), rows)
 
 

@@ -133,7 +133,7 @@ def import_routes(runtime: Runtime[Any, InventorySettings]) -> APIRouter:
 
     def discard(import_id: str) -> None:
         with db.begin() as conn:
-            import_store.discard(conn, import_id)
+            import_store.discard(conn, [import_id])
 
     async def arrive(request: Request, import_id: str) -> Splitter:
         """Stores a file chunk by chunk while it arrives, in transactions of their own."""

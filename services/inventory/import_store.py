@@ -23,7 +23,7 @@ DELETE FROM import_chunks WHERE (import_id, number) IN (
     SELECT import_id, number FROM import_chunks WHERE stored_at < :before AND NOT EXISTS
         (SELECT FROM imports WHERE key = import_id AND ended_at IS NULL)
     LIMIT :batch)"""
-"""Deletes chunks of imports that have ended, and of files that never arrived whole."""
+"""Deletes chunks of files that never arrived whole."""
 OLD_ROWS = """
 DELETE FROM import_rows WHERE (import_id, chunk, sku) IN (
     SELECT import_id, chunk, sku FROM import_rows JOIN imports ON key = import_id
@@ -65,6 +65,7 @@ def save(conn: Connection, changed: Sequence[Import], related: Sequence[Any]) ->
         for row in rows.rows
     ]
     db.insert_rows(conn, import_errors, bad)
+    discard(conn, [one.key for one in changed if not one.is_open])
     told = [NewChange(one.tenant_id, one.key, one.updated_at, progress(one)) for one in changed]
     LOG.record(conn, told)
 
@@ -109,9 +110,10 @@ def chunk(conn: Connection, import_id: str, number: int) -> Chunk | None:
     return Chunk(*row) if row else None
 
 
-def discard(conn: Connection, import_id: str) -> None:
-    """Forgets a file of which no import is made."""
-    conn.execute(sa.delete(import_chunks).where(_C.import_id == import_id))
+def discard(conn: Connection, import_ids: Sequence[str]) -> None:
+    """Forgets files: no import is made of them, or it has ended."""
+    if import_ids:
+        conn.execute(sa.delete(import_chunks).where(_C.import_id.in_(import_ids)))
 
 
 def errors_after(conn: Connection, import_id: str, line: int, limit: int) -> list[BadRow]:

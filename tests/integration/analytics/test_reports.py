@@ -2,6 +2,7 @@
 
 import csv
 import io
+import tracemalloc
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -11,6 +12,7 @@ import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
 from services.analytics.__main__ import SERVICE
+from services.analytics.jobs import Pages
 from services.analytics.report_store import OLD_PAGES, OLD_REPORTS
 from services.eventkit.jobs import JobKind
 from services.eventkit.results import LostLease
@@ -223,3 +225,30 @@ def test_a_large_report_is_read_page_by_page_by_an_index(analytics: Scratch) -> 
         ).scalars()
         text = "\n".join(plan)
     assert "order_figures_placed" in text and "Sort" not in text
+
+
+def test_memory_is_bounded_by_the_page_not_by_the_report(
+    analytics: Scratch, client: TestClient
+) -> None:
+    with analytics.db.begin() as conn:
+        conn.execute(
+            sa.text("""
+            INSERT INTO order_figures (key, tenant_id, order_sequence, status, customer_id,
+                currency, total, placed_at, reservation_sequence, payment_sequence,
+                message_sequence, mails, version)
+            SELECT gen_random_uuid(), 'demo', 1, 'pending', 'customer-' || n, 'EUR', n,
+                timestamptz '2026-03-01 00:00Z' + n * interval '1 second', 0, 0, 0, '[]', 0
+            FROM generate_series(1, 30000) AS n""")
+        )
+    report = asked(client)
+    pages = Pages(analytics.db, 500, 3600.0)
+    worker = ByHand(analytics, [JobKind("report", pages.read, "reports")])
+    worker.step()
+    tracemalloc.start()
+    worker.work()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    done = client.get(report["status_url"]).json()
+    assert (done["status"], done["rows"]) == ("succeeded", 30_000)
+    assert peak < done["size"] / 2
+    assert len(set(rows(client, done))) == 30_000

@@ -15,6 +15,7 @@ from services.eventkit.retention import prune
 from services.inventory import import_store
 from services.inventory.__main__ import SERVICE
 from services.inventory.domain import Line
+from services.inventory.imports import Chunk
 from services.inventory.store import receive
 from tests.integration.by_hand import ByHand
 from tests.integration.scratch import Scratch
@@ -143,10 +144,11 @@ def test_a_cancelled_import_applies_nothing_more(
     before = pieces(inventory)
     running = worker.claim()
     assert running is not None
+    checked = worker.call(running)
     for _ in range(2):
         gone = client.delete(one["status_url"])
         assert (gone.status_code, gone.json()["status"]) == (202, "cancelled")
-    assert worker.store(running, worker.call(running)) == "ignored:import_over"
+    assert worker.store(running, checked) == "ignored:import_over"
     assert worker.work() == 0
     assert pieces(inventory) == before
     assert bool(before) == stays
@@ -256,7 +258,11 @@ def test_what_an_import_left_is_forgotten(
     kept = ("import_chunks", import_store.OLD_CHUNKS)
     assert prune(inventory.db, *kept, NONE) == 0, "an import under way needs its chunks"
     worker.work()
-    assert prune(inventory.db, *kept, NONE) > 0
+    assert inventory.total("SELECT count(*) FROM import_chunks") == 0
+    with inventory.db.begin() as conn:
+        import_store.add_chunk(conn, "imp_never_arrived", Chunk(0, 2, b"TEA,1"))
+    assert prune(inventory.db, *kept, timedelta(hours=1)) == 0
+    assert prune(inventory.db, *kept, NONE) == 1
     assert prune(inventory.db, "import_rows", import_store.OLD_ROWS, NONE) == 10
     assert prune(inventory.db, "imports", import_store.OLD_IMPORTS, NONE) == 0
     assert prune(inventory.db, "import_errors", import_store.OLD_ERRORS, NONE) == 1
