@@ -17,7 +17,7 @@ from services.analytics import report_store
 from services.analytics.domain import OrderFigures
 from services.analytics.reports import CANCELLED, PREFIX, SUCCEEDED, Report
 from services.analytics.settings import AnalyticsSettings
-from services.eventkit.access import Tenant
+from services.eventkit.access import CancellingTenant, Tenant
 from services.eventkit.decision import Decision
 from services.eventkit.feed import Feed
 from services.eventkit.http import EVERYWHERE, Problem, problem_responses
@@ -197,10 +197,7 @@ def report_routes(runtime: Runtime[OrderFigures | Report, AnalyticsSettings]) ->
         """How far the report is, as server-sent events, until it ends."""
         report = await run_in_threadpool(find, tenant, report_id)
         now = report_store.LOG.now(tenant, report_id, report_store.progress(report))
-        if await run_in_threadpool(streams.missed_nothing, now, last_event_id):
-            return Response(status_code=204)
-        feed.check_room(tenant)
-        return streams.of_one(now, last_event_id)
+        return await streams.of_one(now, last_event_id)
 
     @router.get(
         "/{report_id}/file",
@@ -231,7 +228,7 @@ def report_routes(runtime: Runtime[OrderFigures | Report, AnalyticsSettings]) ->
             yield page
 
     @router.delete("/{report_id}", status_code=202, responses=problem_responses(404, 409))
-    def cancel(tenant: Tenant, report_id: ReportId) -> ReportOut:
+    def cancel(tenant: CancellingTenant, report_id: ReportId) -> ReportOut:
         """Stops writing the report: refused once it has ended otherwise; a repeat is fine."""
         with db.begin() as conn:
             _found(report_store.find(conn, tenant, report_id))

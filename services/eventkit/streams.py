@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final
 
 import sqlalchemy as sa
 from fastapi import Header
-from fastapi.responses import StreamingResponse
+from fastapi.responses import Response, StreamingResponse
 from fastapi.sse import KEEPALIVE_COMMENT, format_sse_event
 from sqlalchemy.engine import Connection
 from starlette.concurrency import run_in_threadpool
@@ -58,15 +58,25 @@ class Streams:
         self._log = feed.log
         self._heartbeat = heartbeat
 
-    def of_one(self, now: Change, last_event_id: str | None) -> EventStream:
-        """A thing's states, from the one it has now or from behind ``last_event_id``."""
+    async def of_one(self, now: Change, last_event_id: str | None) -> Response:
+        """A thing's states, from the one it has now or from behind ``last_event_id``.
+
+        204 for a client who knows it all. Raises `Problem` 429 where too many follow already.
+        """
+        if await run_in_threadpool(self._missed_nothing, now, last_event_id):
+            return Response(status_code=204)
+        self._feed.check_room(now.tenant_id)
         return _response(self._one(now, last_event_id))
 
     def of_tenant(self, tenant_id: str, last_event_id: str | None, opened: Open) -> EventStream:
-        """The states that a tenant's things take from now, or took since ``last_event_id``."""
+        """The states that a tenant's things take from now, or took since ``last_event_id``.
+
+        Raises `Problem` 429 where too many follow already.
+        """
+        self._feed.check_room(tenant_id)
         return _response(self._tenant(tenant_id, last_event_id, opened))
 
-    def missed_nothing(self, now: Change, last_event_id: str | None) -> bool:
+    def _missed_nothing(self, now: Change, last_event_id: str | None) -> bool:
         """Whether the client of something that has ended has been told everything there is."""
         place = Place.parse(last_event_id or "")
         if place is None or not now.ended:

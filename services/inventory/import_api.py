@@ -15,7 +15,7 @@ from sqlalchemy.engine import Connection
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
-from services.eventkit.access import Tenant
+from services.eventkit.access import CancellingTenant, Tenant
 from services.eventkit.decision import Decision
 from services.eventkit.feed import Feed
 from services.eventkit.http import EVERYWHERE, FieldError, Problem, problem_responses
@@ -226,10 +226,7 @@ def import_routes(runtime: Runtime[Any, InventorySettings]) -> APIRouter:
         """How far the import is, as server-sent events, until it ends."""
         one = await run_in_threadpool(find, tenant, import_id)
         now = import_store.LOG.now(tenant, import_id, import_store.progress(one))
-        if await run_in_threadpool(streams.missed_nothing, now, last_event_id):
-            return Response(status_code=204)
-        feed.check_room(tenant)
-        return streams.of_one(now, last_event_id)
+        return await streams.of_one(now, last_event_id)
 
     @router.get(
         "/{import_id}/errors",
@@ -256,7 +253,7 @@ def import_routes(runtime: Runtime[Any, InventorySettings]) -> APIRouter:
             last = page[-1].line
 
     @router.delete("/{import_id}", status_code=202, responses=problem_responses(404, 409))
-    def cancel(tenant: Tenant, import_id: ImportId) -> ImportOut:
+    def cancel(tenant: CancellingTenant, import_id: ImportId) -> ImportOut:
         """Applies nothing more: refused once it has ended otherwise; a repeat is fine."""
         with db.begin() as conn:
             _found(import_store.find(conn, tenant, import_id))
