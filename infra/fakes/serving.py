@@ -44,7 +44,7 @@ def health_router(file: DurableFile) -> APIRouter:
 def serve(name: str, app: FastAPI, settings: FakeSettings) -> None:
     """Serve ``app`` until SIGTERM or SIGINT, with a span for every request but health checks."""
     logs.setup(name, settings.log_format, settings.log_level)
-    tracing.setup(name, settings.otlp_endpoint)
+    tracing.setup(name, settings.otlp_endpoint, settings.trace_share)
     # uvicorn raises the signal again once it has stopped; the last spans are still to be sent.
     signal.signal(signal.SIGTERM, lambda *_: None)
     uvicorn.run(

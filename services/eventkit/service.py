@@ -129,7 +129,7 @@ def main(service: Service[Any, Any]) -> None:
     """Runs a service until SIGTERM; ends with code 1 where a part of it fails for good."""
     settings = load(service.settings)
     logs.setup(service.name, settings.log_format, settings.log_level)
-    tracing.setup(service.name, settings.otlp_endpoint)
+    tracing.setup(service.name, settings.otlp_endpoint, settings.trace_share)
     _allow_many_connections()
     try:
         _Process(service, settings).run()

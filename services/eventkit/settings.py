@@ -24,6 +24,7 @@ class ProcessSettings(BaseSettings):
     http_host: str = "127.0.0.1"
     http_port: int
     otlp_endpoint: str = ""  # spans are dropped where this is empty
+    trace_share: float = Field(default=1.0, ge=0, le=1)  # of the traces that begin in this process
     log_format: Literal["json", "console", ""] = ""  # "" is console on a terminal, else json
     log_level: str = "INFO"
     keys_file: Path | None = None  # the API keys; `orderctl keys` writes it

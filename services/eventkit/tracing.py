@@ -14,6 +14,7 @@ from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExport
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
@@ -36,9 +37,16 @@ REQUEST_SPANS: "TelemetryConfig" = {
 """What FastAPI itself records of a request: one server span, except where people look in."""
 
 
-def setup(service: str, otlp_endpoint: str) -> None:
-    """Exports this process's spans to ``otlp_endpoint`` (OTLP over HTTP), or nowhere if empty."""
-    provider = TracerProvider(resource=Resource.create({"service.name": service}))
+def setup(service: str, otlp_endpoint: str, share: float = 1.0) -> None:
+    """Exports this process's spans to ``otlp_endpoint`` (OTLP over HTTP), or nowhere if empty.
+
+    ``share`` of the traces that begin here are recorded. One that began elsewhere is recorded where
+    its beginning was: a saga is seen whole or not at all.
+    """
+    provider = TracerProvider(
+        sampler=ParentBased(TraceIdRatioBased(share)),
+        resource=Resource.create({"service.name": service}),
+    )
     if otlp_endpoint:
         exporter = OTLPSpanExporter(endpoint=f"{otlp_endpoint}/v1/traces", timeout=5)
         provider.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=1000))

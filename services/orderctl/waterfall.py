@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -23,6 +23,7 @@ class Span:
     kind: str = ""
     outbox_ms: float | None = None
     topic_ms: float | None = None
+    tags: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ def _span(item: Mapping[str, Any], services: Mapping[str, str]) -> Span:
         kind=str(tags.get("span.kind", "")),
         outbox_ms=_number(tags.get("saga.outbox_ms")),
         topic_ms=_number(tags.get("saga.topic_ms")),
+        tags=tags,
     )
 
 

@@ -53,7 +53,7 @@ def main() -> int:
     """Runs until SIGTERM or a failure; the exit code is 0 or 1. A pause starts it over."""
     settings = load(AgentSettings)
     logs.setup("projector", settings.log_format, settings.log_level)
-    tracing.setup("projector", settings.otlp_endpoint)
+    tracing.setup("projector", settings.otlp_endpoint, settings.trace_share)
     ending = asyncio.new_event_loop().run_until_complete(_Process(settings).run())
     _LOG.info("ended", ending=ending.value)
     _flush()

@@ -19,7 +19,7 @@ def main() -> int:
     """Runs until SIGTERM or SIGINT; returns the exit code."""
     settings = load(ApiSettings)
     logs.setup("projector-api", settings.log_format, settings.log_level)
-    tracing.setup("projector-api", settings.otlp_endpoint)
+    tracing.setup("projector-api", settings.otlp_endpoint, settings.trace_share)
     engine = make_engine(settings.database_url, name="projector-api")
     meter = LagMeter(engine, settings.kafka_bootstrap, settings.topics)
     watching = partial(meter.watch, settings.lag_look)

@@ -1,0 +1,29 @@
+"""Logs are JSON for programs, and lines for people on a terminal."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+
+
+def test_on_a_terminal_lines_are_for_reading() -> None:
+    """Without a setting the form follows the output; a terminal is a pseudo one here."""
+    code = (
+        "from services.eventkit import logs; logs.setup('toy'); "
+        "logs.logger('toy').info('event handled', outcome='applied')"
+    )
+    ours, theirs = pty.openpty()
+    try:
+        subprocess.run([sys.executable, "-c", code], stdout=theirs, check=True, timeout=60)
+        text = os.read(ours, 65_536).decode()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert "event handled" in text
+    assert "outcome" in text
+    assert not text.lstrip().startswith("{")
+    piped = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert json.loads(piped.stdout)["outcome"] == "applied"
