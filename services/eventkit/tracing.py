@@ -15,7 +15,7 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
-from opentelemetry.trace import Span, SpanKind, Status, StatusCode
+from opentelemetry.trace import Link, Span, SpanContext, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 if TYPE_CHECKING:
@@ -86,17 +86,22 @@ def trace_id_of(traceparent: str | None) -> str | None:
 class SpanBatch:
     """The spans of one transaction: they end, and so are exported, only when it has committed.
 
-    A transaction that is rolled back and run again leaves no span of the lost attempt.
+    A transaction that is rolled back and run again leaves no span of the lost attempt. Events that
+    share a transaction lie in traces of their own: each is linked to the first one's span.
     """
 
     def __init__(self) -> None:
         self._open: list[Span] = []
+        self._first: SpanContext | None = None
 
     def start(
         self, name: str, kind: SpanKind, parent: Context, attributes: Attributes | None = None
     ) -> Context:
         """Starts a span below ``parent`` and returns the context of the new span."""
-        span = _TRACER.start_span(name, context=parent, kind=kind, attributes=attributes)
+        links = [Link(self._first)] if self._first and kind is SpanKind.CONSUMER else None
+        span = _TRACER.start_span(name, parent, kind, attributes, links)
+        if kind is SpanKind.CONSUMER and self._first is None:
+            self._first = span.get_span_context()
         self._open.append(span)
         return trace.set_span_in_context(span, parent)
 

@@ -8,8 +8,10 @@ from typing import Any, Final
 
 import httpx
 import sqlalchemy as sa
+from opentelemetry.trace import SpanKind
 from standardwebhooks import Webhook as Signer
 
+from services.eventkit import tracing
 from services.eventkit.jobs import JobContext
 from services.order import targets, webhook_store
 from services.order.webhooks import ENABLED, PENDING, Delivery, Webhook
@@ -41,11 +43,19 @@ class Sender:
         if webhook.status != ENABLED:
             return {"outcome": "cancelled"}
         try:
-            return self._answer(self._post(webhook, delivery))
+            return self._traced(webhook, delivery)
         except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:
             return {"outcome": "failed", "error": f"{type(error).__name__}: {error}"[:300]}
         except targets.Forbidden as error:
             return {"outcome": "failed", "error": f"target not allowed: {error}"[:300]}
+
+    def _traced(self, webhook: Webhook, delivery: Delivery) -> Mapping[str, Any]:
+        """The call as a span. Its context stays here: a receiver is no part of our traces."""
+        attributes = {"saga.webhook.delivery_id": delivery.delivery_id}
+        with tracing.span("webhook POST", SpanKind.CLIENT, attributes=attributes) as span:
+            response = self._post(webhook, delivery)
+            span.set_attribute("http.response.status_code", response.status_code)
+            return self._answer(response)
 
     def _post(self, webhook: Webhook, delivery: Delivery) -> httpx.Response:
         body = json.dumps(delivery.payload, separators=(",", ":"))

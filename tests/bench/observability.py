@@ -1,10 +1,10 @@
 """What spans, metrics and logs cost: ``python -m tests.bench.observability --pairs 6``.
 
 Each run is a process of its own: the inventory service handles the same number of OrderPlaced
-events in batches, on a scratch database of the running stack, with its spans exported to Jaeger, its
-metrics counted and its logs written to a file as JSON; or with all of that switched off. Runs with
-and without follow each other in turn, so that a busy machine slows both alike. Kafka is left out:
-it is no part of what is compared.
+events in batches, on a scratch database of the running stack, with its spans exported to Jaeger,
+its metrics counted and its logs written to a file as JSON; or with all of that switched off. Runs
+with and without follow each other in turn, so that a busy machine slows both alike. Kafka is left
+out: it is no part of what is compared.
 
 *cpu* is this process's processor time for an event, *wall* the clock's. Under load the first is the
 one to trust.
