@@ -50,6 +50,32 @@ def test_nobody_lags_when_all_is_quiet(load: dict[str, Any]) -> None:
     )
 
 
+def test_every_queue_drains_after_the_load(load: dict[str, Any]) -> None:
+    """What was measured of 200 orders is what the formula is fed with."""
+    queues = {queue["name"]: queue for queue in orderctl_json("capacity", "--seconds", "6")}
+    for name in ("order", "inventory", "payment", "email", "analytics", "projector"):
+        assert queues[name]["workers"] == 1
+        assert 0 < queues[name]["seconds"] < 1, name
+        assert queues[name]["drains_in_seconds"] == 0
+    assert queues["payment charge"]["rate"] == pytest.approx(
+        queues["payment charge"]["workers"] / queues["payment charge"]["seconds"]
+    )
+
+
+def test_the_doctor_looks_at_everything(load: dict[str, Any]) -> None:
+    """Other tests may have left orders and letters behind; the rest must be well."""
+    findings = {finding["check"]: finding for finding in orderctl_json("doctor")}
+    assert {name for name, finding in findings.items() if not finding["well"]} <= {
+        "orders",
+        "letters",
+        "disk",
+    }
+    assert set(findings) > {"processes", "broker", "relays", "registry", "jobs", "read model"}
+    assert findings["processes"]["looked_at"] == "10 processes"
+    for finding in findings.values():
+        assert all(problem["remedy"] for problem in finding["problems"])
+
+
 def test_verify_finds_a_read_model_that_differs(stack: LiveStack, load: dict[str, Any]) -> None:
     change = "UPDATE order_view SET total = total + %s WHERE order_id = %s"
     with stack.admin("projector_db") as admin:
