@@ -104,11 +104,16 @@ def consumers(before: Scrapes, after: Scrapes, seconds: float) -> Iterator[Queue
 def jobs(
     before: Scrapes, after: Scrapes, due: Mapping[tuple[str, str], int], seconds: float, slots: int
 ) -> Iterator[Queue]:
-    """One queue a kind of job that has an outside call; ``due`` counts those that wait now.
+    """One queue a kind of job; ``due`` counts those that wait now, of kinds that have any.
 
     What arrives is what was done meanwhile: a queue that grows shows at the next look.
     """
-    for (process, kind), depth in sorted(due.items()):
+    known = {
+        (process, labels["kind"]): 0
+        for process, metrics in after.items()
+        for labels, _ in metrics.of("saga_jobs")
+    }
+    for (process, kind), depth in sorted((known | dict(due)).items()):
         names = ("saga_job_seconds_sum", "saga_job_seconds_count")
         took = _per_task(before, after, process, *names, kind=kind)
         done = _grown(before, after, process, "saga_job_seconds_count", kind=kind)

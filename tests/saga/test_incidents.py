@@ -60,9 +60,10 @@ def test_a_poison_event(saga: Saga, prometheus: Prometheus) -> None:
 @pytest.mark.long
 def test_a_stopped_consumer(saga: Saga, faults: Faults, prometheus: Prometheus) -> None:
     incident = ("NobodyReads", "email")
+    body = saga.body()
     with prometheus.raising(incident):
         with faults.stopped("email"):
-            order_id = saga.place()
+            order_id = str(saga.post(body).json()["order_id"])
             prometheus.wait_for(incident)
             assert ailing() >= {"processes", "broker"}
         saga.wait_for(order_id, "EmailSent")
@@ -70,7 +71,7 @@ def test_a_stopped_consumer(saga: Saga, faults: Faults, prometheus: Prometheus) 
 
 @pytest.mark.long
 def test_a_provider_that_is_down(saga: Saga, faults: Faults, prometheus: Prometheus) -> None:
-    incident = ("BreakerOpen", "provider")
+    incident = ("BreakerOpen", "payment_provider")
     with prometheus.raising(incident):
         with faults.stopped("payment-provider"):
             orders = [saga.place() for _ in range(8)]

@@ -67,7 +67,7 @@ class Prometheus:
 
         def exactly() -> None:
             found = {alert for alert in self.firing() if alert[0] not in OF_OTHERS}
-            assert found == set(expected)
+            assert found == set(expected), sorted(found)
 
         eventually(exactly, SECONDS)
 

@@ -56,6 +56,9 @@ saga_consumer_next_offset{{group="email",topic="order.events"}} {read}
 # TYPE saga_job_seconds histogram
 saga_job_seconds_sum{{kind="mail_confirmed"}} {busy}
 saga_job_seconds_count{{kind="mail_confirmed"}} {done}
+# TYPE saga_jobs gauge
+saga_jobs{{kind="mail_confirmed",status="pending"}} 0
+saga_jobs{{kind="mail_cancelled",status="pending"}} 0
 """
 
 
@@ -75,7 +78,9 @@ def test_when_nothing_was_done_meanwhile_the_time_of_all_so_far_counts() -> None
     scrapes = {"connect-guardian": look, "email": look}
     (found,) = consumers(scrapes, scrapes, seconds=10)
     assert found.seconds == pytest.approx(0.02)
-    (job,) = jobs(scrapes, scrapes, {("email", "mail_confirmed"): 80}, 10, slots=8)
+    only_email = {"email": look}
+    idle, job = jobs(only_email, only_email, {("email", "mail_confirmed"): 80}, 10, slots=8)
+    assert (idle.name, idle.verdict) == ("email mail_cancelled", "empty")
     assert (job.kind, job.name, job.workers) == (JOB, "email mail_confirmed", 8)
     assert job.drains_in == pytest.approx(80 * 0.02 / 8)
 
