@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
+import tenacity
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from services.orderctl.errors import NOT_ANSWERING, CliError
@@ -11,6 +12,8 @@ from services.orderctl.errors import NOT_ANSWERING, CliError
 REQUEST_TIMEOUT = 10.0
 BROKER_AWAY = {KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE}
 """The client reports these and goes on trying by itself."""
+LEADS_NOTHING = {KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE}
+"""So says a broker that has just come back, or was too busy to say in time that it lives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,16 @@ def partitions_of(consumer: Consumer, topics: Sequence[str]) -> list[TopicPartit
     return [TopicPartition(topic, p) for topic in topics for p in sorted(known[topic].partitions)]
 
 
+def _passes(error: BaseException) -> bool:
+    return isinstance(error, KafkaException) and error.args[0].code() in LEADS_NOTHING
+
+
+@tenacity.retry(
+    retry=tenacity.retry_if_exception(_passes),
+    wait=tenacity.wait_fixed(0.5),
+    stop=tenacity.stop_after_delay(REQUEST_TIMEOUT),
+    reraise=True,
+)
 def watermarks(consumer: Consumer, part: TopicPartition) -> tuple[int, int]:
     """The first offset there is and the next one to be written."""
     low, high = consumer.get_watermark_offsets(part, timeout=REQUEST_TIMEOUT)

@@ -2,9 +2,9 @@
 
 import httpx
 
-from services.orderctl.client import Shop
 from tests.containers.stack import ContainerStack
 from tests.saga.support.orderctl import orderctl
+from tests.saga.support.saga import Saga
 from tests.saga.support.wait import until
 
 
@@ -20,11 +20,14 @@ def test_orderctl_in_a_container_sees_the_same(stack: ContainerStack) -> None:
 
 
 def test_a_copy_of_every_mail_that_arrived_is_on_mailpits_page(
-    stack: ContainerStack, shop: Shop
+    stack: ContainerStack, saga: Saga
 ) -> None:
+    order_id = saga.place()
+    until(lambda: saga.mails(order_id), "a mail")
+
     def copied() -> bool:
-        arrived = shop.mail.call("GET", "/messages", params={"limit": 1})["total"]
+        arrived = saga.shop.mail.call("GET", "/messages", params={"limit": 1})["total"]
         page = httpx.get(f"{stack.url('mailpit')}/api/v1/messages", timeout=10).json()
-        return bool(arrived > 0 and page["total"] == arrived)
+        return bool(page["total"] == arrived)
 
     until(copied, "as many mails on the page as arrived")
