@@ -240,5 +240,6 @@ def _not_ready(http: Http) -> str:
     if answer.is_success:
         return ""
     reasons = answer.json().get("reasons") or answer.status_code
-    told = reasons.items() if isinstance(reasons, Mapping) else ()
-    return "; ".join(f"{part}: {why}" for part, why in told) or str(reasons)
+    if isinstance(reasons, Mapping):
+        return "; ".join(f"{part}: {why}" for part, why in reasons.items())
+    return "; ".join(map(str, reasons)) if isinstance(reasons, list) else str(reasons)
