@@ -10,12 +10,13 @@ import tenacity
 
 from infra.connect.config import connector_config
 from infra.connect.rest import Connect, NotYet
+from infra.connect.taskless import MISSING, TASKLESS, Remaker
 from infra.local.errors import StackError
 from infra.names import EMITTERS, connector, slot
 
 _RUNNING = "RUNNING"
 _FAILED = "FAILED"
-_MISSING, _LOST = "replication slot missing", "replication slot lost"
+_UNREAD, _LOST = "replication slot missing", "replication slot lost"
 _PLACE_GONE = "no longer available on the server"
 _NOT_READY = (NotYet, requests.RequestException, psycopg.OperationalError)
 
@@ -35,11 +36,14 @@ def ensure(
     what has failed is restarted, what is paused goes on. Says what was done; raises `StackError`.
     """
     connect = Connect(connect_url.rstrip("/"))
+    configs = {
+        service: connector_config(service, database_host, database_port) for service in EMITTERS
+    }
     changed = 0
-    for service in EMITTERS:
-        config = connector_config(service, database_host, database_port)
+    for config in configs.values():
         changed += _patiently(partial(_apply, connect, config), wait_s)
-    _patiently(partial(_require_reading, connect_url, slots_dsn), wait_s)
+    remaker = Remaker(connect, configs)
+    _patiently(partial(_require_reading, connect_url, slots_dsn, remaker), wait_s)
     return f"{len(EMITTERS)} running" + (f", {changed} changed" if changed else "")
 
 
@@ -49,22 +53,24 @@ def problems(connect_url: str, slots_dsn: str) -> dict[str, str]:
     RUNNING alone proves little: Connect says so of a task whose database is away, too.
     """
     connect, slots = Connect(connect_url.rstrip("/")), _slots(slots_dsn)
-    found = {name: _problem(connect, name, slots.get(slot(name), _MISSING)) for name in EMITTERS}
+    found = {name: _problem(connect, name, slots.get(slot(name), _UNREAD)) for name in EMITTERS}
     return {name: problem for name, problem in found.items() if problem}
 
 
 def _problem(connect: Connect, service: str, slot_problem: str) -> str:
     states = connect.states(connector(service))
     if not states:
-        return "connector missing"
+        return MISSING
     failed = [trace for state, trace in states if state == _FAILED]
     if slot_problem == _LOST or any(_PLACE_GONE in trace for trace in failed):
         return f"replication slot lost: orderctl cdc recover {service}"
     if failed:
         return f"connector failed: {failed[0]}"
     waiting = [state for state, _ in states if state != _RUNNING]
-    if waiting or len(states) == 1:
-        return f"connector {(waiting or ['without a task'])[0].lower()}"
+    if waiting:
+        return f"connector {waiting[0].lower()}"
+    if len(states) == 1:
+        return TASKLESS
     return slot_problem
 
 
@@ -77,8 +83,9 @@ def _apply(connect: Connect, config: dict[str, str]) -> bool:
     return True
 
 
-def _require_reading(connect_url: str, slots_dsn: str) -> None:
+def _require_reading(connect_url: str, slots_dsn: str, remaker: Remaker) -> None:
     found = problems(connect_url, slots_dsn)
+    remaker.look(found)
     for service, problem in found.items():
         _revive(Connect(connect_url.rstrip("/")), connector(service), problem)
     lost = [name for name, problem in found.items() if problem.startswith(_LOST)]

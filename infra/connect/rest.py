@@ -60,6 +60,13 @@ class Connect:
         """Ends a connector's tasks until it is resumed."""
         requests.put(f"{self.url}/connectors/{name}/stop", timeout=_TIMEOUT_S).raise_for_status()
 
+    def delete(self, name: str) -> None:
+        """Removes a connector; how far it has read stays stored under its name."""
+        answer = requests.delete(f"{self.url}/connectors/{name}", timeout=6 * _TIMEOUT_S)
+        if answer.status_code in _NOT_YET or answer.status_code >= 500:
+            raise NotYet(f"Connect answers {answer.status_code} for {name}")
+        answer.raise_for_status()
+
     def has_offsets(self, name: str) -> bool:
         """Whether Connect has stored how far a connector has read."""
         answer = requests.get(f"{self.url}/connectors/{name}/offsets", timeout=_TIMEOUT_S)
