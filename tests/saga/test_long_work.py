@@ -24,12 +24,13 @@ from tests.saga.support.wait import until
 ROWS = 30_000
 """More than one chunk of a file."""
 SKUS = 50
+MOST_KILLS = 8
 WAITING = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = CAST(%s AS regclass)"
 
 
-def deliveries(sku: str) -> bytes:
+def deliveries(sku: str, count: int = ROWS) -> bytes:
     """A file that brings a piece a row, of a few SKUs."""
-    rows = [f"{sku}-{number % SKUS},1" for number in range(ROWS)]
+    rows = [f"{sku}-{number % SKUS},1" for number in range(count)]
     return "\n".join(["sku,quantity", *rows, ""]).encode()
 
 
@@ -83,6 +84,34 @@ def test_an_import_whose_worker_is_killed_while_it_applies_adds_each_piece_once(
     again = inventory.call("POST", "/stock/imports", **sent)
     assert again["import_id"] == accepted["import_id"]
     assert pieces(saga, sku) == {f"{sku}-{number}": ROWS // SKUS for number in range(SKUS)}
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("mode", ["all", "rows"])
+def test_an_import_that_is_killed_again_and_again_adds_each_piece_once(
+    saga: Saga, stack: LiveStack, faults: Faults, mode: str
+) -> None:
+    sku, inventory, rows = f"LONG-{uuid4().hex[:8]}", saga.shop.inventory, 20 * ROWS
+    options = {"params": {"mode": mode}, "headers": {"Content-Type": "text/csv"}}
+    content = deliveries(sku, rows)
+    import_id = inventory.call("POST", "/stock/imports", content=content, **options)["import_id"]
+    kills, seen = 0, 0
+    query = "SELECT status, done, applied, ended_at FROM imports WHERE key = :key"
+
+    def further() -> dict[str, Any] | None:
+        found = saga.db.row("inventory", query, key=import_id)
+        return found if found and (found["ended_at"] or found["done"] > seen) else None
+
+    while not (now := until(further, "the import to go on", 120))["ended_at"]:
+        seen = now["done"]
+        if kills < MOST_KILLS:
+            stack.kill("inventory")
+            faults.wait_started("inventory")
+            kills += 1
+    assert kills >= 3
+    assert (now["status"], now["applied"]) == ("succeeded", rows)
+    assert pieces(saga, sku) == {f"{sku}-{number}": rows // SKUS for number in range(SKUS)}
 
 
 def test_a_report_whose_worker_is_killed_while_it_writes_has_each_order_once_and_is_told_once(
