@@ -6,7 +6,8 @@ a few times for all groups together, and reads single records only of partitions
 
 import threading
 from collections.abc import Mapping
-from typing import Final
+from concurrent.futures import Future
+from typing import Any, Final
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
@@ -119,4 +120,12 @@ def _by_topic(offsets: Offsets) -> dict[str, int]:
 
 def _members(admin: AdminClient) -> dict[str, int]:
     answers = admin.describe_consumer_groups(list(GROUPS), request_timeout=_TIMEOUT)
-    return {group: len(ask(answer.result).members) for group, answer in answers.items()}
+    return {group: _count(answer) for group, answer in answers.items()}
+
+
+def _count(answer: "Future[Any]") -> int:
+    """The members of a group; the broker calls it an error where nobody ever joined it."""
+    try:
+        return len(ask(answer.result).members)
+    except Unreachable:
+        return 0

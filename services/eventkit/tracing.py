@@ -97,7 +97,13 @@ class SpanBatch:
     def start(
         self, name: str, kind: SpanKind, parent: Context, attributes: Attributes | None = None
     ) -> Context:
-        """Starts a span below ``parent`` and returns the context of the new span."""
+        """Starts a span below ``parent`` and returns the context of the new span.
+
+        Where a trace is not recorded there is nothing to start: its context is handed on.
+        """
+        around = trace.get_current_span(parent).get_span_context()
+        if around.is_valid and not around.trace_flags.sampled:
+            return parent
         links = [Link(self._first)] if self._first and kind is SpanKind.CONSUMER else None
         span = _TRACER.start_span(name, parent, kind, attributes, links)
         if kind is SpanKind.CONSUMER and self._first is None:

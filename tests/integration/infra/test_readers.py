@@ -39,6 +39,16 @@ def test_a_group_that_nobody_reads_for_has_a_lag_an_age_and_no_member(
     consumer.close()
 
 
+def test_a_group_that_nobody_ever_joined_has_no_member(
+    bootstrap: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group = f"unheard-of-{uuid4().hex[:8]}"
+    monkeypatch.setattr(readers, "GROUPS", (group,))
+    Readers(bootstrap).look()
+    assert told("saga_broker_answers") == 1
+    assert told("saga_consumer_members", group=group) == 0
+
+
 def test_a_broker_that_does_not_answer_leaves_no_old_numbers(bootstrap: str) -> None:
     Readers(bootstrap).look()
     assert told("saga_broker_answers") == 1

@@ -2,7 +2,7 @@
 
 import pytest
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.trace import Tracer, get_current_span
+from opentelemetry.trace import SpanKind, Tracer, get_current_span
 
 from services.eventkit import tracing
 
@@ -38,3 +38,14 @@ def test_what_is_not_recorded_goes_on_under_its_trace_id(tracer: Tracer) -> None
     context = tracing.context_of(NOT_SAMPLED)
     assert tracing.traceparent_of(context) == NOT_SAMPLED
     assert not get_current_span(context).is_recording()
+
+
+def test_a_transaction_of_a_trace_that_is_not_recorded_hands_its_context_on() -> None:
+    batch = tracing.SpanBatch()
+    context = tracing.context_of(NOT_SAMPLED)
+    handled = batch.start("process toy.events", SpanKind.CONSUMER, context)
+    sent = batch.start("send toy.events", SpanKind.PRODUCER, handled)
+    tracing.annotate(sent, outcome="applied")
+    tracing.fail(handled, ValueError("a rule"))
+    batch.finish()
+    assert tracing.traceparent_of(sent) == NOT_SAMPLED
