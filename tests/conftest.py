@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from _pytest.nodeid import NodeId
 
 from infra.local import layout, lifecycle
 from infra.local.supervisor import Supervisor
@@ -17,11 +18,15 @@ STATE_DIR = ".state-test"
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """With ``-n``, one process has the stack and all tests that use it, in their order."""
     for item in items:
         if {"stack", "ground"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.xdist_group("stack"))
+            if hasattr(config, "workerinput"):
+                # pytest-xdist 3.8 puts the group where pytest 9.2 does not look any more, and
+                # every process would begin tests of the one stack.
+                item._id = NodeId.parse(f"{item.nodeid}@stack")
 
 
 @pytest.fixture(scope="session")
