@@ -58,7 +58,7 @@ compose-purge: ## Remove the containers with their data
 
 # The campaigns have a stack of their own, so they run when the other one is down.
 test: lint ## Lint, then all tests on a stack of its own ports, stopped at the end
-	$(BIN)/pytest -m "not long" -n 2 --dist loadgroup --durations 20 \
+	$(BIN)/pytest -m "not long" -n 2 --durations 40 \
 	  tests/unit tests/property tests/contract tests/integration tests/saga
 	$(BIN)/pytest -m "not long" tests/chaos
 

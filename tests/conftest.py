@@ -4,7 +4,8 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from _pytest.nodeid import NodeId
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from infra.local import layout, lifecycle
 from infra.local.supervisor import Supervisor
@@ -15,18 +16,20 @@ from tests.live_stack import Ground, LiveStack
 
 PORT_BASE = "22800"
 STATE_DIR = ".state-test"
+ON_THE_STACK = ("tests/integration/", "tests/saga/", "tests/contract/test_registry.py")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+class OneStack(LoadScopeScheduling):  # type: ignore[misc]
     """With ``-n``, one process has the stack and all tests that use it, in their order."""
-    for item in items:
-        if {"stack", "ground"} & set(getattr(item, "fixturenames", ())):
-            item.add_marker(pytest.mark.xdist_group("stack"))
-            if hasattr(config, "workerinput"):
-                # pytest-xdist 3.8 puts the group where pytest 9.2 does not look any more, and
-                # every process would begin tests of the one stack.
-                item._id = NodeId.parse(f"{item.nodeid}@stack")
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "stack" if nodeid.startswith(ON_THE_STACK) else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneStack:
+    """Deals the tests out to processes."""
+    return OneStack(config, log)
 
 
 @pytest.fixture(scope="session")
