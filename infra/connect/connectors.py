@@ -36,13 +36,11 @@ def ensure(
     what has failed is restarted, what is paused goes on. Says what was done; raises `StackError`.
     """
     connect = Connect(connect_url.rstrip("/"))
-    configs = {
-        service: connector_config(service, database_host, database_port) for service in EMITTERS
-    }
     changed = 0
-    for config in configs.values():
+    for service in EMITTERS:
+        config = connector_config(service, database_host, database_port)
         changed += _patiently(partial(_apply, connect, config), wait_s)
-    remaker = Remaker(connect, configs)
+    remaker = Remaker(connect)
     _patiently(partial(_require_reading, connect_url, slots_dsn, remaker), wait_s)
     return f"{len(EMITTERS)} running" + (f", {changed} changed" if changed else "")
 
@@ -85,7 +83,8 @@ def _apply(connect: Connect, config: dict[str, str]) -> bool:
 
 def _require_reading(connect_url: str, slots_dsn: str, remaker: Remaker) -> None:
     found = problems(connect_url, slots_dsn)
-    remaker.look(found)
+    for service in EMITTERS:
+        remaker.look(connector(service), found.get(service, ""))
     for service, problem in found.items():
         _revive(Connect(connect_url.rstrip("/")), connector(service), problem)
     lost = [name for name, problem in found.items() if problem.startswith(_LOST)]

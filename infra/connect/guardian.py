@@ -1,9 +1,9 @@
 """Restarts connector tasks that have failed: ``python -m infra.connect.guardian``.
 
 Kafka Connect leaves a failed task failed until someone asks for it. This asks, again and again with
-growing pauses, and lets everything else alone: what a person has paused or stopped stays so, and a
-slot that is lost is not made anew, which would hide the rows it had not read. Whatever is away
-(Connect, the broker, PostgreSQL) is waited for.
+growing pauses. A connector that stays without a task is made anew. Everything else is let alone:
+what a person has paused or stopped stays so, and a slot that is lost is not made anew, which would
+hide the rows it had not read. Whatever is away (Connect, the broker, PostgreSQL) is waited for.
 """
 
 import signal
@@ -17,7 +17,8 @@ from prometheus_client import Counter, Gauge
 
 from infra.connect.health import serve
 from infra.connect.readers import Readers
-from infra.connect.rest import Connect
+from infra.connect.rest import Connect, NotYet
+from infra.connect.taskless import MISSING, TASKLESS, Remaker
 from infra.names import EMITTERS, connector
 from services.eventkit import logs
 from services.eventkit.settings import ProcessSettings, load
@@ -26,6 +27,7 @@ LOG = logs.logger("guardian")
 LOOK_SECONDS = 3.0
 FIRST_PAUSE, LONGEST_PAUSE = 2.0, 60.0
 FORGIVEN_AFTER = 60.0
+TASKLESS_AFTER = 60.0
 
 RESTARTS = Counter(
     "saga_connector_restarts_total", "Failed connectors and tasks restarted", ["connector"]
@@ -82,6 +84,9 @@ class Guardian:
         default_factory=lambda: [Ward(connector(service)) for service in EMITTERS]
     )
 
+    def __post_init__(self) -> None:
+        self._remaker = Remaker(self.connect, self.clock, TASKLESS_AFTER)
+
     def run(self, stop: threading.Event) -> None:
         """Looks until ``stop`` is set."""
         while not stop.wait(LOOK_SECONDS):
@@ -98,7 +103,7 @@ class Guardian:
         try:
             for ward in self.wards:
                 self._look_at(ward)
-        except requests.RequestException as error:
+        except (requests.RequestException, NotYet) as error:
             for ward in self.wards:
                 UP.labels(ward.name).set(0)
             if self.reached:
@@ -115,6 +120,9 @@ class Guardian:
         others = {state for state, _ in states if state not in ("RUNNING", "FAILED")}
         well = not failed and not others and len(states) > 1
         UP.labels(ward.name).set(well)
+        missing = MISSING if not states else TASKLESS if len(states) == 1 and not others else ""
+        if self._remaker.look(ward.name, "" if failed else missing):
+            LOG.warning("connector had no task, made anew", connector=ward.name)
         if failed:
             self._restart(ward, failed[0])
         elif well:
@@ -122,7 +130,7 @@ class Guardian:
             _say(ward, "running")
         else:
             ward.well_since = None
-            _say(ward, ", ".join(sorted(others)).lower() or "missing or without a task")
+            _say(ward, ", ".join(sorted(others)).lower() or missing)
 
     def _restart(self, ward: Ward, cause: str) -> None:
         if not ward.may_restart(self.clock()):

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from infra.connect.rest import Connect
-from infra.names import connector
 
 MISSING, TASKLESS = "connector missing", "connector without a task"
 PATIENCE_S = 20.0
@@ -21,22 +20,34 @@ PATIENCE_S = 20.0
 
 @dataclass
 class Remaker:
-    """``configs`` has each service's connector as it should be."""
+    """Makes connectors anew, with the configuration that Connect has of them."""
 
     connect: Connect
-    configs: Mapping[str, Mapping[str, str]]
     clock: Callable[[], float] = time.monotonic
+    patience: float = PATIENCE_S
     _since: dict[str, float] = field(default_factory=dict)
+    _removed: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
-    def look(self, problems: Mapping[str, str]) -> None:
-        """Takes note of a service's problem, if any; makes anew what has long had no task."""
+    def look(self, name: str, problem: str) -> bool:
+        """Takes note of a connector's problem, if any; True where it is made anew."""
+        if problem == MISSING and name in self._removed:
+            self._make(name)
+            return True
+        if problem != TASKLESS:
+            self._since.pop(name, None)
+            return False
         now = self.clock()
-        for service, config in self.configs.items():
-            if problems.get(service) == MISSING:
-                self.connect.put_config(connector(service), config)
-            if problems.get(service) != TASKLESS:
-                self._since.pop(service, None)
-            elif now - self._since.setdefault(service, now) >= PATIENCE_S:
-                del self._since[service]
-                self.connect.delete(connector(service))
-                self.connect.put_config(connector(service), config)
+        if now - self._since.setdefault(name, now) < self.patience:
+            return False
+        config = self.connect.config_of(name)
+        if config is None:
+            return False
+        del self._since[name]
+        self._removed[name] = config
+        self.connect.delete(name)
+        self._make(name)
+        return True
+
+    def _make(self, name: str) -> None:
+        self.connect.put_config(name, self._removed[name])
+        del self._removed[name]

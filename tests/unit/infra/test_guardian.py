@@ -6,7 +6,7 @@ import pytest
 import requests
 from prometheus_client import REGISTRY
 
-from infra.connect.guardian import LONGEST_PAUSE, Guardian, Ward
+from infra.connect.guardian import LONGEST_PAUSE, TASKLESS_AFTER, Guardian, Ward
 from infra.connect.rest import Connect
 
 NAME = "outbox-order"
@@ -19,6 +19,18 @@ class FakeConnect:
     def __init__(self) -> None:
         self.found: list[tuple[str, str]] | None = [RUNNING, RUNNING]
         self.restarted: list[str] = []
+        self.made: list[str] = []
+
+    def config_of(self, name: str) -> dict[str, str]:
+        return {"name": name}
+
+    def delete(self, name: str) -> None:
+        self.found = []
+
+    def put_config(self, name: str, config: dict[str, str]) -> None:
+        assert config == {"name": name}
+        self.made.append(name)
+        self.found = [RUNNING, RUNNING]
 
     def states(self, name: str) -> list[tuple[str, str]]:
         if self.found is None:
@@ -69,6 +81,18 @@ def test_a_failed_task_is_restarted_with_growing_pauses(
     assert fake.restarted == [NAME] * 4  # after 0, 2, 6 and 14 seconds
     watch(guardian, clock, 3600)
     assert len(fake.restarted) == pytest.approx(4 + 3600 / LONGEST_PAUSE, abs=2)
+
+
+def test_one_that_stays_without_a_task_is_made_anew(
+    guardian: Guardian, fake: FakeConnect, clock: Clock
+) -> None:
+    fake.found = [RUNNING]
+    watch(guardian, clock, int(TASKLESS_AFTER))
+    assert fake.made == []
+    assert "without a task" in guardian.problem()
+    watch(guardian, clock, 3)
+    assert fake.made == [NAME]
+    assert guardian.problem() == ""
 
 
 @pytest.mark.parametrize("state", ["PAUSED", "STOPPED", "UNASSIGNED", "RESTARTING"])

@@ -3,17 +3,26 @@
 from collections.abc import Mapping
 from typing import cast
 
-from infra.connect.rest import Connect
+import pytest
+
+from infra.connect.rest import Connect, NotYet
 from infra.connect.taskless import MISSING, PATIENCE_S, TASKLESS, Remaker
 
-CONFIG = {"name": "outbox-order"}
+NAME = "outbox-order"
+CONFIG = {"name": NAME}
 
 
 class FakeConnect:
-    """Remembers what it was asked."""
+    """Remembers what it was asked; deleting may be refused."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
+        self.refuses = False
+
+    def config_of(self, name: str) -> Mapping[str, str]:
+        """A connector's configuration."""
+        assert name == NAME
+        return CONFIG
 
     def delete(self, name: str) -> None:
         """A connector is to be gone."""
@@ -22,31 +31,47 @@ class FakeConnect:
     def put_config(self, name: str, config: Mapping[str, str]) -> None:
         """A connector is to be made."""
         assert config == CONFIG
+        if self.refuses:
+            raise NotYet("Connect answers 409")
         self.asked.append(("put", name))
 
 
-def remaker(fake: FakeConnect, moments: list[float]) -> Remaker:
+@pytest.fixture
+def fake() -> FakeConnect:
+    """Connect."""
+    return FakeConnect()
+
+
+def remaker(fake: FakeConnect, *moments: float) -> Remaker:
     """Looks at these moments."""
-    return Remaker(cast(Connect, fake), {"order": CONFIG}, clock=lambda: moments.pop(0))
+    left = list(moments)
+    return Remaker(cast(Connect, fake), clock=lambda: left.pop(0))
 
 
-def test_one_that_stays_without_a_task_is_made_anew_once() -> None:
-    fake = FakeConnect()
-    one = remaker(fake, [0, PATIENCE_S - 1, PATIENCE_S, PATIENCE_S + 1])
-    for _ in range(4):
-        one.look({"order": TASKLESS})
-    assert fake.asked == [("delete", "outbox-order"), ("put", "outbox-order")]
+def test_one_that_stays_without_a_task_is_made_anew_once(fake: FakeConnect) -> None:
+    one = remaker(fake, 0, PATIENCE_S - 1, PATIENCE_S, PATIENCE_S + 1)
+    assert [one.look(NAME, TASKLESS) for _ in range(4)] == [False, False, True, False]
+    assert fake.asked == [("delete", NAME), ("put", NAME)]
 
 
-def test_one_that_is_gone_meanwhile_is_made() -> None:
-    fake = FakeConnect()
-    remaker(fake, [0]).look({"order": MISSING})
-    assert fake.asked == [("put", "outbox-order")]
+def test_one_that_could_not_be_made_at_once_is_made_later(fake: FakeConnect) -> None:
+    one = remaker(fake, 0, PATIENCE_S)
+    fake.refuses = True
+    one.look(NAME, TASKLESS)
+    with pytest.raises(NotYet):
+        one.look(NAME, TASKLESS)
+    fake.refuses = False
+    assert one.look(NAME, MISSING)
+    assert fake.asked == [("delete", NAME), ("put", NAME)]
 
 
-def test_one_that_gets_its_task_in_time_is_let_alone() -> None:
-    fake = FakeConnect()
-    one = remaker(fake, [0, 10, PATIENCE_S + 1])
+def test_one_that_somebody_else_has_removed_stays_so(fake: FakeConnect) -> None:
+    assert not remaker(fake).look(NAME, MISSING)
+    assert fake.asked == []
+
+
+def test_one_that_gets_its_task_in_time_is_let_alone(fake: FakeConnect) -> None:
+    one = remaker(fake, 0, PATIENCE_S + 1)
     for problem in (TASKLESS, "replication slot not active", TASKLESS):
-        one.look({"order": problem})
+        one.look(NAME, problem)
     assert fake.asked == []
