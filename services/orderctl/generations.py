@@ -26,6 +26,7 @@ from services.eventkit.rebuild.model import ReadModel, RebuildFailed, RebuildRef
 from services.orderctl.console import err, out, print_json
 from services.orderctl.errors import CliError
 from services.orderctl.settings import Settings, missing
+from services.orderctl.steps import traced
 from services.projector.rebuild import OrderModel
 
 T = TypeVar("T")
@@ -95,10 +96,15 @@ def _known(settings: Settings, model: Model) -> tuple[ReadModel, str]:
 def _rebuilder(settings: Settings, model: Model, processes: int = 0) -> Iterator[library.Rebuilder]:
     known, url = _known(settings, model)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), _Rate())
-    with Progress(*columns, TimeRemainingColumn(), console=err, transient=True) as bar:
+    attributes = {"saga.model": known.name, "saga.version": known.version}
+    with (
+        traced("rebuild", settings.otlp_endpoint, attributes) as steps,
+        Progress(*columns, TimeRemainingColumn(), console=err, transient=True) as bar,
+    ):
         task = bar.add_task("looking", total=None)
 
         def progress(now: library.Progress) -> None:
+            steps.at(now.step)
             if bar.tasks[task].description != now.step:
                 bar.reset(task, description=now.step, total=now.total or None)
             bar.update(task, completed=now.done)

@@ -33,6 +33,7 @@ class Settings(BaseSettings):
     auditor_url: str
     keys_file: Path | None = None  # only `orderctl keys` writes it
     api_key: str = ""  # sent with every request; without one it is the open tenant's
+    otlp_endpoint: str = ""  # long commands send their spans there
     relay_url: str = ""  # the relay's account: only the recovery of its slot needs it
     analytics_database_url: str = ""  # only a rebuild writes, and only to the figures
     projector_database_url: str = ""  # only a replay writes, and only to the projector's tables

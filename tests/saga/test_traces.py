@@ -1,5 +1,7 @@
 """One trace for each saga, whatever its ending: all edges, no orphan, nothing of another saga."""
 
+import re
+import time
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -172,3 +174,22 @@ def test_orderctl_trace_tells_where_the_time_went(slow: str) -> None:
     drawn = orderctl("trace", slow).stdout
     assert "where the time went" in drawn
     assert "waiting in an outbox" in drawn
+
+
+def test_a_replay_is_a_trace_of_its_own(saga: Saga, slow: str) -> None:
+    """Its steps are in it, and nothing is added to the traces of the orders it reads again."""
+    began = time.time() * 1e6
+    done = orderctl("replay", "--topic", "email.events", "--from-beginning")
+    assert done.returncode == 0, done.stderr
+    (trace_id,) = re.findall(r"^trace ([0-9a-f]{32})$", done.stderr, re.MULTILINE)
+
+    def told() -> None:
+        found = spans_of(saga.shop.jaeger, trace_id)
+        (root,) = (span for span in found if span.parent_id is None)
+        assert root.name == "replay"
+        steps = [span for span in found if span.parent_id == root.span_id]
+        assert {span.name for span in steps} >= {"pausing", "moving", "replaying"}
+
+    eventually(told)
+    of_the_order = spans_of(saga.shop.jaeger, saga.shop.order(slow)["trace_id"])
+    assert all(span.start < began for span in of_the_order)

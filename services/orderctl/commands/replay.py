@@ -15,6 +15,7 @@ from services.orderctl.console import err, out, print_json
 from services.orderctl.errors import CliError
 from services.orderctl.options import AsJson
 from services.orderctl.settings import Settings, load_settings, missing
+from services.orderctl.steps import traced
 from services.projector import replay as library
 
 Topics = Annotated[
@@ -115,7 +116,7 @@ def _in_place(
     try:
         plan = replayer.plan(topics, start)
         if not dry_run:
-            _run(replayer, plan)
+            _run(replayer, plan, settings)
     except (library.ReplayRefused, library.ReplayFailed, Unreachable) as error:
         raise CliError(str(error), "orderctl lag shows where the projector is") from error
     if json:
@@ -174,15 +175,25 @@ def _replayer(settings: Settings) -> library.Replayer:
     return library.Replayer(engine, settings.kafka_bootstrap)
 
 
-def _run(replayer: library.Replayer, plan: library.Plan) -> None:
+def _run(replayer: library.Replayer, plan: library.Plan, settings: Settings) -> None:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=err, transient=True) as bar:
+    with (
+        traced("replay", settings.otlp_endpoint, _attributes(plan)) as steps,
+        Progress(*columns, console=err, transient=True) as bar,
+    ):
         task = bar.add_task("pausing", total=plan.records)
 
         def progress(now: library.Progress) -> None:
+            steps.at(now.step)
             bar.update(task, description=now.step, completed=now.done)
 
         replayer.run(plan, progress)
+
+
+def _attributes(plan: library.Plan) -> dict[str, str | int]:
+    moved = {f"{part.bounds.topic}/{part.bounds.partition}": part.start for part in plan.moved}
+    started = ", ".join(f"{place} from {start}" for place, start in moved.items())
+    return {"saga.records": plan.records, "saga.partitions": started}
 
 
 def _table(plan: library.Plan) -> Table:
