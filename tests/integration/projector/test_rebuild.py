@@ -4,10 +4,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import uuid4
 
 import pytest
 
+from services.eventkit.rebuild import rebuilder
+from services.eventkit.rebuild.compare import compare
 from services.eventkit.rebuild.model import RebuildFailed, RebuildRefused
 from services.eventkit.rebuild.rebuilder import Progress
 from services.projector import control
@@ -41,6 +44,21 @@ def generations(rig: Rig) -> dict[int, str]:
     return {one.number: one.status for one in rig.rebuilder().known()}
 
 
+def test_the_live_model_goes_on_while_rows_are_compared(
+    filled: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a batch takes before it writes can be had meanwhile, and is held for the swap only."""
+    taken = []
+
+    def looking(*arguments: Any) -> Any:
+        taken.append(filled.rows("SELECT * FROM projection_state FOR SHARE NOWAIT"))
+        return compare(*arguments)
+
+    monkeypatch.setattr(rebuilder, "compare", looking)
+    assert filled.rebuilder().rebuild().swapped
+    assert len(taken) == 1
+
+
 def test_the_rebuilt_model_has_the_same_rows(filled: Rig) -> None:
     before = filled.everything()
     columns = filled.rows("SELECT * FROM pg_indexes WHERE schemaname = 'public' ORDER BY 3")
@@ -49,7 +67,12 @@ def test_the_rebuilt_model_has_the_same_rows(filled: Rig) -> None:
     assert report.swapped and report.comparison.differing == 0
     assert report.comparison.rows["order_view"] == (len(before[0]), len(before[0]))
     assert filled.everything() == before
-    assert list(dict.fromkeys(step.step for step in steps)) == ["copying", "indexing", "comparing"]
+    assert list(dict.fromkeys(step.step for step in steps)) == [
+        "copying",
+        "indexing",
+        "comparing",
+        "swapping",
+    ]
     done = [step.done for step in steps if step.step == "copying"]
     assert done == sorted(done) and done[-1] == report.events
     assert filled.rows("SELECT * FROM pg_indexes WHERE schemaname = 'public' ORDER BY 3") == columns
