@@ -76,7 +76,7 @@ def test_c44_clean_up_never_removes_a_row_that_was_not_read(
     finally:
         slots.read_on(QUIET)
     until(lambda: slots.state(QUIET)[0], "the slot to be read again", BACK_WITHIN)
-    until(lambda: prune_outbox(db, QUIET, WEEK, wait=5), "the old row to be removed")
+    until(lambda: prune_outbox(db, QUIET, WEEK, wait=5), "the old row to be removed", BACK_WITHIN)
     with stack.admin(database(QUIET)) as admin:
         assert _left(admin, old, new) == {new}
     until(lambda: {old, new} <= _ids(saga, topic), "both rows to be on the topic")
