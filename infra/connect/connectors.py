@@ -10,11 +10,10 @@ import tenacity
 
 from infra.connect.config import connector_config
 from infra.connect.rest import Connect, NotYet
-from infra.connect.taskless import MISSING, TASKLESS, Remaker
+from infra.connect.taskless import MISSING, RUNNING, Remaker, absent
 from infra.local.errors import StackError
 from infra.names import EMITTERS, connector, slot
 
-_RUNNING = "RUNNING"
 _FAILED = "FAILED"
 _UNREAD, _LOST = "replication slot missing", "replication slot lost"
 _PLACE_GONE = "no longer available on the server"
@@ -57,19 +56,18 @@ def problems(connect_url: str, slots_dsn: str) -> dict[str, str]:
 
 def _problem(connect: Connect, service: str, slot_problem: str) -> str:
     states = connect.states(connector(service))
-    if not states:
-        return MISSING
+    missing = absent(states)
+    if missing == MISSING:
+        return missing
     failed = [trace for state, trace in states if state == _FAILED]
     if slot_problem == _LOST or any(_PLACE_GONE in trace for trace in failed):
         return f"replication slot lost: orderctl cdc recover {service}"
     if failed:
         return f"connector failed: {failed[0]}"
-    waiting = [state for state, _ in states if state != _RUNNING]
+    waiting = [state for state, _ in states if state != RUNNING]
     if waiting:
         return f"connector {waiting[0].lower()}"
-    if len(states) == 1:
-        return TASKLESS
-    return slot_problem
+    return missing or slot_problem
 
 
 def _apply(connect: Connect, config: dict[str, str]) -> bool:

@@ -18,7 +18,7 @@ from prometheus_client import Counter, Gauge
 from infra.connect.health import serve
 from infra.connect.readers import Readers
 from infra.connect.rest import Connect, NotYet
-from infra.connect.taskless import MISSING, TASKLESS, Remaker
+from infra.connect.taskless import Remaker, absent
 from infra.names import EMITTERS, connector
 from services.eventkit import logs
 from services.eventkit.settings import ProcessSettings, load
@@ -120,8 +120,8 @@ class Guardian:
         others = {state for state, _ in states if state not in ("RUNNING", "FAILED")}
         well = not failed and not others and len(states) > 1
         UP.labels(ward.name).set(well)
-        missing = MISSING if not states else TASKLESS if len(states) == 1 and not others else ""
-        if self._remaker.look(ward.name, "" if failed else missing):
+        missing = absent(states)
+        if self._remaker.look(ward.name, missing):
             LOG.warning("connector had no task, made anew", connector=ward.name)
         if failed:
             self._restart(ward, failed[0])

@@ -8,14 +8,22 @@ one was.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from infra.connect.rest import Connect
 
 MISSING, TASKLESS = "connector missing", "connector without a task"
+RUNNING = "RUNNING"
 PATIENCE_S = 20.0
 """Longer than Connect takes to give a new connector its task, also where it is busy."""
+
+
+def absent(states: Sequence[tuple[str, str]]) -> str:
+    """What is not there of a connector (see `Connect.states`): all of it, its task, or nothing."""
+    if not states:
+        return MISSING
+    return TASKLESS if [state for state, _ in states] == [RUNNING] else ""
 
 
 @dataclass

@@ -21,7 +21,7 @@ from services.eventkit.access import CancellingTenant, Tenant
 from services.eventkit.decision import Decision
 from services.eventkit.feed import Feed
 from services.eventkit.http import EVERYWHERE, Problem, problem_responses
-from services.eventkit.idempotency import REPLAYED, Answer, IdempotencyKey, Once
+from services.eventkit.idempotency import Answer, IdempotencyKey, Once, accepted
 from services.eventkit.reading import (
     TAGGED,
     UNCHANGED,
@@ -92,9 +92,6 @@ class ReportList(BaseModel):
     reports: list[ReportOut]
 
 
-_LOCATION: Final = {
-    "Location": {"schema": {"type": "string"}, "description": "Where the report can be followed"}
-}
 _FILE: Final[dict[str, Any]] = {
     "description": "The file, as CSV in UTF-8",
     "content": {
@@ -133,7 +130,7 @@ def report_routes(runtime: Runtime[OrderFigures | Report, AnalyticsSettings]) ->
         "",
         status_code=202,
         response_model=ReportOut,
-        responses={202: {"headers": {**_LOCATION, **REPLAYED}}, **problem_responses(409)},
+        responses={202: accepted("Where the report can be followed"), **problem_responses(409)},
     )
     def request(
         tenant: Tenant, body: ReportIn, response: Response, idempotency_key: IdempotencyKey = None
@@ -152,13 +149,11 @@ def report_routes(runtime: Runtime[OrderFigures | Report, AnalyticsSettings]) ->
             return decision
 
         content = body.model_dump(mode="json")
-        accepted = Answer(202, _told(new).model_dump(mode="json"))
-        answer, decision = once.do(tenant, idempotency_key, content, accepted, store)
+        first = Answer(202, _told(new).model_dump(mode="json"))
+        answer, decision = once.do(tenant, idempotency_key, content, first, store)
         if decision:
             runtime.committed(decision)
-        response.headers["Location"] = str(answer.body["status_url"])
-        if answer.replayed:
-            response.headers["Idempotent-Replayed"] = "true"
+        response.headers.update(answer.headers)
         return answer.body
 
     @router.get("")

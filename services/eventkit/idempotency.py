@@ -51,12 +51,20 @@ IdempotencyKey = Annotated[
         examples=["4fc2a7f0-order"],
     ),
 ]
-REPLAYED: Final[dict[str, Any]] = {
-    "Idempotent-Replayed": {
-        "schema": {"type": "string"},
-        "description": "`true` where an earlier request with the key got this answer",
+_LOCATION, _REPLAYED = "Location", "Idempotent-Replayed"
+
+
+def accepted(location: str) -> dict[str, Any]:
+    """The headers of an `Answer` as OpenAPI has them; ``location`` describes the first."""
+    return {
+        "headers": {
+            _LOCATION: {"schema": {"type": "string"}, "description": location},
+            _REPLAYED: {
+                "schema": {"type": "string"},
+                "description": "`true` where an earlier request with the key got this answer",
+            },
+        }
     }
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +78,20 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a request was answered with; ``replayed`` where an earlier one got it first."""
+    """What a request was answered with; ``replayed`` where an earlier one got it first.
+
+    The body says where what was asked for can be followed (``status_url``).
+    """
 
     status: int
     body: Mapping[str, Any]
     replayed: bool = False
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Where to go on, and whether this is a repeat."""
+        location = {_LOCATION: str(self.body["status_url"])}
+        return location | ({_REPLAYED: "true"} if self.replayed else {})
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ from services.eventkit.access import CancellingTenant, Tenant
 from services.eventkit.decision import Decision
 from services.eventkit.feed import Feed
 from services.eventkit.http import EVERYWHERE, FieldError, Problem, problem_responses
-from services.eventkit.idempotency import REPLAYED, Answer, IdempotencyKey, Once
+from services.eventkit.idempotency import Answer, IdempotencyKey, Once, accepted
 from services.eventkit.reading import (
     TAGGED,
     UNCHANGED,
@@ -79,9 +79,6 @@ class ImportOut(BaseModel):
     errors_url: str = Field(description="The lines at fault, as CSV")
 
 
-_LOCATION: Final = {
-    "Location": {"schema": {"type": "string"}, "description": "Where the import can be followed"}
-}
 _BODY: Final[dict[str, Any]] = {
     "requestBody": {
         "required": True,
@@ -163,8 +160,8 @@ def import_routes(runtime: Runtime[Any, InventorySettings]) -> APIRouter:
             return decision
 
         content = {"mode": mode, "sha256": file.fingerprint}
-        accepted = Answer(202, _told(new).model_dump(mode="json"))
-        answer, decision = once.do(tenant, key, content, accepted, start)
+        first = Answer(202, _told(new).model_dump(mode="json"))
+        answer, decision = once.do(tenant, key, content, first, start)
         if decision:
             runtime.committed(decision)
         return answer
@@ -173,7 +170,10 @@ def import_routes(runtime: Runtime[Any, InventorySettings]) -> APIRouter:
         "",
         status_code=202,
         response_model=ImportOut,
-        responses={202: {"headers": {**_LOCATION, **REPLAYED}}, **problem_responses(409, 415)},
+        responses={
+            202: accepted("Where the import can be followed"),
+            **problem_responses(409, 415),
+        },
         openapi_extra=_BODY,
     )
     async def receive(
@@ -196,8 +196,7 @@ def import_routes(runtime: Runtime[Any, InventorySettings]) -> APIRouter:
             raise
         if answer.replayed:
             await run_in_threadpool(discard, import_id)
-            response.headers["Idempotent-Replayed"] = "true"
-        response.headers["Location"] = str(answer.body["status_url"])
+        response.headers.update(answer.headers)
         return answer.body
 
     @router.get(

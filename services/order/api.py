@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from services.eventkit.access import CancellingTenant, OrderingTenant, Tenant
 from services.eventkit.feed import Feed
 from services.eventkit.http import EVERYWHERE, Problem, problem_responses
-from services.eventkit.idempotency import REPLAYED, IdempotencyKey
+from services.eventkit.idempotency import IdempotencyKey, accepted
 from services.eventkit.reading import TAGGED, UNCHANGED, IfNoneMatch, Reading, Shown, Wait
 from services.eventkit.reading import shown as tagged
 from services.eventkit.service import Runtime, api_event
@@ -25,13 +25,6 @@ from services.order.placing import Placing
 from services.order.settings import OrderSettings
 from services.order.store import OrderStore
 from services.order.webhook_api import webhook_routes
-
-_PLACED = {
-    "headers": {
-        "Location": {"schema": {"type": "string"}, "description": "Where the order can be read"},
-        **REPLAYED,
-    }
-}
 
 
 def routes(runtime: Runtime[Order, OrderSettings]) -> APIRouter:
@@ -58,7 +51,7 @@ def routes(runtime: Runtime[Order, OrderSettings]) -> APIRouter:
         "/orders",
         status_code=202,
         response_model=Accepted,
-        responses={202: _PLACED, **problem_responses(409)},
+        responses={202: accepted("Where the order can be read"), **problem_responses(409)},
     )
     def place(
         tenant: OrderingTenant,
@@ -69,9 +62,7 @@ def routes(runtime: Runtime[Order, OrderSettings]) -> APIRouter:
         """Accepts an order. It is stored before this answers, and will come to an ending."""
         answer = placing.place(order, tenant, idempotency_key)
         response.status_code = answer.status
-        response.headers["Location"] = str(answer.body["status_url"])
-        if answer.replayed:
-            response.headers["Idempotent-Replayed"] = "true"
+        response.headers.update(answer.headers)
         return answer.body
 
     # Before the route with an order id, which "events" is not.
