@@ -132,7 +132,7 @@ def report_routes(runtime: Runtime[OrderFigures | Report, AnalyticsSettings]) ->
         response_model=ReportOut,
         responses={202: accepted("Where the report can be followed"), **problem_responses(409)},
     )
-    def request(
+    async def request(
         tenant: Tenant, body: ReportIn, response: Response, idempotency_key: IdempotencyKey = None
     ) -> Any:
         """Asks for a report. It is stored before this answers, and written meanwhile."""
@@ -150,7 +150,7 @@ def report_routes(runtime: Runtime[OrderFigures | Report, AnalyticsSettings]) ->
 
         content = body.model_dump(mode="json")
         first = Answer(202, _told(new).model_dump(mode="json"))
-        answer, decision = once.do(tenant, idempotency_key, content, first, store)
+        answer, decision = await once.do(tenant, idempotency_key, content, first, store)
         if decision:
             runtime.committed(decision)
         response.headers.update(answer.headers)

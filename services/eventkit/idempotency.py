@@ -5,12 +5,12 @@ content gets the first answer again, with other content 422. A twin in flight wa
 one's commit; there is no in-progress state that a crash could leave behind.
 """
 
+import asyncio
 import hashlib
 import json
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Annotated, Any, Final, TypeVar
@@ -20,6 +20,7 @@ from fastapi import Header
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import DBAPIError
+from starlette.concurrency import run_in_threadpool
 
 from services.eventkit.db import sqlstate
 from services.eventkit.http import FieldError, Problem
@@ -38,7 +39,7 @@ DELETE FROM idempotency_keys WHERE (tenant_id, route, key) IN (
     ORDER BY created_at LIMIT :batch)"""
 
 T = TypeVar("T")
-
+Turn = Callable[[], AbstractAsyncContextManager[None]]
 
 IdempotencyKey = Annotated[
     str | None,
@@ -96,51 +97,56 @@ class Answer:
 
 @dataclass(slots=True)
 class _Seat:
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     taken: int = 0
 
 
 class Twins:
     """Requests of one process under the same name pass one by one.
 
-    They wait here and not in the database, where a crowd of them would take every connection. What
-    holds between processes is the row in `idempotency_keys`, not this.
+    They wait here, where waiting costs nothing, and neither in a thread nor in the database, where
+    a crowd of them would take every connection. What holds between processes is the row in
+    `idempotency_keys`, not this.
     """
 
     def __init__(self) -> None:
-        self._guard = threading.Lock()
         self._seats: dict[Name, _Seat] = {}
 
-    @contextmanager
-    def one_by_one(self, name: Name) -> Iterator[float]:
+    @asynccontextmanager
+    async def one_by_one(self, name: Name) -> AsyncIterator[float]:
         """The seconds that are left to wait. Raises `Problem` 409 where `PATIENCE` has run out."""
         deadline = time.monotonic() + PATIENCE
-        with self._guard:
-            seat = self._seats.setdefault(name, _Seat())
-            seat.taken += 1
+        seat = self._seats.setdefault(name, _Seat())
+        seat.taken += 1
         try:
-            if not seat.lock.acquire(timeout=PATIENCE):
-                raise in_flight()
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    await seat.lock.acquire()
+            except TimeoutError:
+                raise in_flight() from None
             try:
                 yield max(0.05, deadline - time.monotonic())
             finally:
                 seat.lock.release()
         finally:
-            with self._guard:
-                seat.taken -= 1
-                if not seat.taken:
-                    del self._seats[name]
+            seat.taken -= 1
+            if not seat.taken:
+                del self._seats[name]
 
 
 class Once:
-    """Does what a route does once for each key of a tenant."""
+    """Does what a route does once for each key of a tenant.
 
-    def __init__(self, db: sa.Engine, route: str) -> None:
+    ``turn`` is waited for before anything is done; a twin that waits for the first has none.
+    """
+
+    def __init__(self, db: sa.Engine, route: str, turn: Turn = nullcontext) -> None:
         self._db = db
         self._route = route
+        self._turn = turn
         self._twins = Twins()
 
-    def do(
+    async def do(
         self,
         tenant_id: str,
         key: str | None,
@@ -150,14 +156,29 @@ class Once:
     ) -> tuple[Answer, T | None]:
         """Acts in a transaction and answers ``new``, or gives the answer the key got before.
 
-        Raises `Problem` 422 where the key came with other content, 409 where its first request is
-        still in flight, and what ``act`` raises.
+        ``act`` runs in a thread. Raises `Problem` 422 where the key came with other content, 409
+        where its first request is still in flight, and what ``turn`` and ``act`` raise.
         """
         if key is None:
-            with self._db.begin() as conn:
-                return new, act(conn)
+            async with self._turn():
+                return await run_in_threadpool(self._act, new, act)
         name = Name(tenant_id, self._route, key)
-        with self._twins.one_by_one(name) as patience, self._db.begin() as conn:
+        async with self._twins.one_by_one(name) as patience, self._turn():
+            return await run_in_threadpool(self._act_once, name, content, new, act, patience)
+
+    def _act(self, new: Answer, act: Callable[[Connection], T]) -> tuple[Answer, T | None]:
+        with self._db.begin() as conn:
+            return new, act(conn)
+
+    def _act_once(
+        self,
+        name: Name,
+        content: Any,
+        new: Answer,
+        act: Callable[[Connection], T],
+        patience: float,
+    ) -> tuple[Answer, T | None]:
+        with self._db.begin() as conn:
             if first := first_answer(conn, name, content, new, patience):
                 return first, None
             return new, act(conn)

@@ -146,7 +146,9 @@ def import_routes(runtime: Runtime[Any, InventorySettings]) -> APIRouter:
             raise Problem(422, "invalid-request", "The file did not arrive whole.") from error
         return splitter
 
-    def make(import_id: str, tenant: str, mode: str, file: Splitter, key: str | None) -> Answer:
+    async def make(
+        import_id: str, tenant: str, mode: str, file: Splitter, key: str | None
+    ) -> Answer:
         size: dict[str, Any] = {"chunks": file.chunks, "lines": file.lines, "size": file.bytes_in}
         now = datetime.now(UTC)
         new = Import(import_id, tenant, mode, requested_at=now, updated_at=now, **size)
@@ -161,7 +163,7 @@ def import_routes(runtime: Runtime[Any, InventorySettings]) -> APIRouter:
 
         content = {"mode": mode, "sha256": file.fingerprint}
         first = Answer(202, _told(new).model_dump(mode="json"))
-        answer, decision = once.do(tenant, key, content, first, start)
+        answer, decision = await once.do(tenant, key, content, first, start)
         if decision:
             runtime.committed(decision)
         return answer
@@ -190,7 +192,7 @@ def import_routes(runtime: Runtime[Any, InventorySettings]) -> APIRouter:
         import_id = f"{PREFIX}{secrets.token_hex(12)}"
         try:
             file = await arrive(request, import_id)
-            answer = await run_in_threadpool(make, import_id, tenant, mode, file, idempotency_key)
+            answer = await make(import_id, tenant, mode, file, idempotency_key)
         except BaseException:
             await run_in_threadpool(discard, import_id)
             raise

@@ -1,15 +1,16 @@
 """Admission: new orders are refused while the system cannot keep up with those it has.
 
-It is measured at the broker: how many events the services that an order waits for have still to
-read, and whether the oldest of these is older than it may be. A broker that does not answer refuses
-nobody: an order is stored without it.
+Two things are measured. At the broker: how many events the services that an order waits for have
+still to read, and whether the oldest of these is older than it may be. A broker that does not
+answer refuses nobody: an order is stored without it. And here: how long a request waits until it is
+its turn (`turns`).
 """
 
 import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final
 
 from confluent_kafka.admin import AdminClient
@@ -31,6 +32,7 @@ from services.eventkit.positions import (
     since,
 )
 from services.order.settings import OrderSettings
+from services.order.turns import NoTurn, Turns
 
 LOG = logs.logger("admission")
 LAG: Final = Gauge(
@@ -46,20 +48,30 @@ Offsets = Mapping[Place, int]
 
 
 class Admission:
-    """Measures again and again, and says whether an order may be placed."""
+    """Measures again and again, and says whether and when an order may be placed."""
 
     def __init__(self, settings: OrderSettings) -> None:
         self._settings = settings
         self._admin = admin_client(settings.kafka_bootstrap)
         self._why: str | None = None
+        self._turns = Turns(settings.admission_at_once, settings.admission_wait)
 
-    def check(self) -> None:
-        """Raises `Problem` 503 while the system is overloaded."""
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """One's turn to place an order. Raises `Problem` 503 while the system is overloaded."""
         if self._why is not None:
-            REFUSED.labels("overloaded").inc()
-            wait = str(self._settings.admission_retry_after)
-            detail = f"The system is behind with the orders it has: {self._why}."
-            raise Problem(503, "overloaded", detail, headers={"Retry-After": wait})
+            raise self._overloaded(f"The system is behind with the orders it has: {self._why}.")
+        async with AsyncExitStack() as turn:
+            try:
+                await turn.enter_async_context(self._turns.turn())
+            except NoTurn:
+                raise self._overloaded("More orders are being placed than can be.") from None
+            yield
+
+    def _overloaded(self, detail: str) -> Problem:
+        REFUSED.labels("overloaded").inc()
+        wait = str(self._settings.admission_retry_after)
+        return Problem(503, "overloaded", detail, headers={"Retry-After": wait})
 
     @asynccontextmanager
     async def lifespan(self, _: Any) -> AsyncIterator[None]:

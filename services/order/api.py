@@ -53,14 +53,14 @@ def routes(runtime: Runtime[Order, OrderSettings]) -> APIRouter:
         response_model=Accepted,
         responses={202: accepted("Where the order can be read"), **problem_responses(409)},
     )
-    def place(
+    async def place(
         tenant: OrderingTenant,
         order: OrderIn,
         response: Response,
         idempotency_key: IdempotencyKey = None,
     ) -> Any:
         """Accepts an order. It is stored before this answers, and will come to an ending."""
-        answer = placing.place(order, tenant, idempotency_key)
+        answer = await placing.place(order, tenant, idempotency_key)
         response.status_code = answer.status
         response.headers.update(answer.headers)
         return answer.body

@@ -26,18 +26,16 @@ class Placing:
 
     def __init__(self, runtime: Runtime[Order, OrderSettings], admission: Admission) -> None:
         self._runtime = runtime
-        self._admission = admission
         self._store = OrderStore()
-        self._once = Once(runtime.db, ROUTE)
+        self._once = Once(runtime.db, ROUTE, admission.turn)
 
-    def place(self, order: OrderIn, tenant_id: str, key: str | None) -> Answer:
+    async def place(self, order: OrderIn, tenant_id: str, key: str | None) -> Answer:
         """Stores an order, or finds the answer that the same key got before.
 
         Raises `Problem` 422 where the key came with other content, 409 where its first request is
         still in flight, 503 while the system is overloaded, 429 where the tenant has too many open
         orders.
         """
-        self._admission.check()
         new = self._accepted()
         content = order.model_dump()
 
@@ -51,7 +49,7 @@ class Placing:
             command = api_event("PlaceOrder", order_id, data, tenant_id, customer, uuid4())
             return self._runtime.command(conn, command)
 
-        answer, decision = self._once.do(tenant_id, key, content, new, store)
+        answer, decision = await self._once.do(tenant_id, key, content, new, store)
         if decision:
             self._runtime.committed(decision)
         return answer

@@ -47,7 +47,10 @@ class Http:
         """The JSON of a successful answer; CliError with the problem's details otherwise."""
         if response.is_success:
             return response.json() if response.content else None
-        raise CliError(f"{self.name} answered {response.status_code}: {problem_text(response)}")
+        raise CliError(
+            f"{self.name} answered {response.status_code}: {problem_text(response)}",
+            retry_after=_seconds(response.headers.get("Retry-After")),
+        )
 
     def download(self, path: str, target: BinaryIO) -> int:
         """Writes an answer's content while it arrives; its bytes. CliError where it breaks off."""
@@ -75,6 +78,10 @@ class Http:
         if response.is_success:
             return response.json()
         raise CliError(f"{self.name} answered {response.status_code}: {problem_text(response)}")
+
+
+def _seconds(retry_after: str | None) -> float | None:
+    return float(retry_after) if retry_after and retry_after.isdecimal() else None
 
 
 def problem_text(response: httpx.Response) -> str:

@@ -10,7 +10,7 @@ import pytest
 from services.orderctl.groups import GROUPS
 from tests.live_stack import LiveStack
 from tests.saga.support.faults import Faults
-from tests.saga.support.groups import forget, groups
+from tests.saga.support.groups import caught_up, forget, groups
 from tests.saga.support.instance import instance
 from tests.saga.support.saga import Saga
 from tests.saga.support.topics import Read
@@ -64,7 +64,7 @@ def test_c36_a_group_that_joins_for_the_first_time_begins_at_the_beginning(
             saga.more_orders(2)
     for order_id in saga.orders:
         assert saga.ended(order_id) == "confirmed"
-    until(lambda: _caught_up(saga, late), "both groups to have read everything")
+    until(lambda: caught_up(saga.settings, *late), "both groups to have read everything")
     saga.verify()
 
 
@@ -79,7 +79,11 @@ def test_c60_everybody_reads_on_after_a_broker_restart(
             threading.Event().wait(seconds)  # how long the fault lasts
             saga.more_orders(1)  # they are taken without the broker
         saga.more_orders(3)
-    until(lambda: _caught_up(saga, GROUPS), "every group to have read everything", RECOVERED_WITHIN)
+    until(
+        lambda: caught_up(saga.settings, *GROUPS),
+        "every group to have read everything",
+        RECOVERED_WITHIN,
+    )
     for order_id in saga.orders:
         assert saga.ended(order_id, RECOVERED_WITHIN) == "confirmed"
     stack.wait_ready()
@@ -125,11 +129,3 @@ def _taken_in(saga: Saga, read: Read) -> str | None:
     query = "SELECT status FROM inbox WHERE message_id = CAST(:id AS uuid)"
     row = saga.db.row(GROUP, query, id=read.id)
     return row["status"] if row else None
-
-
-def _caught_up(saga: Saga, names: Sequence[str]) -> bool:
-    """Every group has members and has read every topic of its own to the end."""
-    found = groups(saga.settings, *names)
-    return len(found) == len(names) and all(
-        group.members and group.lags and not group.events for group in found
-    )

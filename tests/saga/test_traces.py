@@ -9,12 +9,14 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from services.orderctl.groups import GROUPS
 from services.orderctl.waterfall import Span
 from tests.saga.support.faults import Faults
+from tests.saga.support.groups import caught_up
 from tests.saga.support.orderctl import orderctl, orderctl_json
 from tests.saga.support.saga import Saga
 from tests.saga.support.traces import chain, spans_of
-from tests.saga.support.wait import eventually
+from tests.saga.support.wait import eventually, until
 
 UNDECIDED = "tok_flaky_9"
 KEY = "messaging.kafka.message.key"
@@ -178,6 +180,7 @@ def test_orderctl_trace_tells_where_the_time_went(slow: str) -> None:
 
 def test_a_replay_is_a_trace_of_its_own(saga: Saga, slow: str) -> None:
     """Its steps are in it, and nothing is added to the traces of the orders it reads again."""
+    until(lambda: caught_up(saga.settings, *GROUPS), "the order's last event to be read by all")
     began = time.time() * 1e6
     done = orderctl("replay", "--topic", "email.events", "--from-beginning")
     assert done.returncode == 0, done.stderr

@@ -18,10 +18,12 @@ class Report:
     """The result of a load; latencies in milliseconds, ``seconds`` from first POST to last ending.
 
     ``latency`` runs from sending the POST to the ending in the order service, ``seen`` to reading
-    that ending from its topic, which is one relay hop more.
+    that ending from its topic, which is one relay hop more. ``refused`` is how many answers said to
+    come back later; the order was sent again then, and its latency runs from there.
     """
 
     placed: int
+    refused: int
     failed: int
     unfinished: list[str]
     unexpected: dict[str, str]
@@ -67,6 +69,7 @@ def build(run: Run, endings: Mapping[str, Ending], hop_ms: Mapping[str, Sequence
     first, last = _thirds(ended)
     return Report(
         placed=len(run.placed),
+        refused=run.refused,
         failed=len(run.errors),
         unfinished=[o.order_id for o in run.placed if o.order_id not in endings],
         unexpected={o.order_id: e.name for o, e in ended if e.name != o.kind.ending},

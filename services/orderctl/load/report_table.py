@@ -61,6 +61,8 @@ def _show_ratio(report: Report) -> None:
 def _show_trouble(report: Report) -> None:
     if report.late_seconds > 1:
         out.print(f"[yellow]sending fell {report.late_seconds:.1f} s behind the rate[/]")
+    if report.refused:
+        out.print(f"[yellow]refused for now {report.refused} times, and sent again as told[/]")
     for order_id, ending in list(report.unexpected.items())[:10]:
         out.print(f"[yellow]{order_id} ended as {ending}, another ending was meant[/]")
     for order_id in report.unfinished[:10]:

@@ -3,9 +3,10 @@
 import itertools
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any
 
 from services.orderctl.client import Shop
 from services.orderctl.errors import CliError
@@ -14,6 +15,8 @@ from services.orderctl.mix import Dealer, Kind
 
 CHARGE_POLL = 0.1
 CHARGE_DEADLINE = 30.0
+REFUSED_FOR = 60.0
+"""How many seconds an order that is refused for now is sent again, as often as it is told to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,7 @@ class Run:
 
     placed: list[Placed] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+    refused: int = 0
     late: float = 0.0
     finished: bool = False
 
@@ -108,14 +112,27 @@ class Runner:
                 self.run.errors.append(error.message)
 
     def _place(self, number: int, kind: Kind) -> None:
-        sent_at = time.time()
-        answer = self._shop.place(order_body(kind, number), request_headers())
+        sent_at, answer = self._accepted(order_body(kind, number), request_headers())
         order_id = str(answer["order_id"])
         self.run.placed.append(Placed(order_id, kind, sent_at, time.time()))
         if kind.cancel == "at_once":
             self._shop.cancel(order_id)
         elif kind.cancel == "while_charging":
             self._cancels.submit(self._cancel_while_charging, order_id)
+
+    def _accepted(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> tuple[float, Any]:
+        """Sends an order until it is not refused for now; when it was sent then, and the answer."""
+        until = time.monotonic() + REFUSED_FOR
+        while True:
+            sent_at = time.time()
+            try:
+                return sent_at, self._shop.place(body, headers)
+            except CliError as error:
+                if error.retry_after is None or time.monotonic() > until:
+                    raise
+                with self._lock:
+                    self.run.refused += 1
+                time.sleep(error.retry_after)  # as the answer says
 
     def _cancel_while_charging(self, order_id: str) -> None:
         try:

@@ -19,6 +19,14 @@ def groups(settings: Settings, *names: str) -> list[Group]:
         return []
 
 
+def caught_up(settings: Settings, *names: str) -> bool:
+    """Whether every group has members and has read every topic of its own to the end."""
+    found = groups(settings, *names)
+    return len(found) == len(names) and all(
+        group.members and group.lags and not group.events for group in found
+    )
+
+
 def forget(settings: Settings, *names: str) -> None:
     """Deletes groups that nobody is in, with all their offsets, as if they had never been."""
     admin = AdminClient({"bootstrap.servers": settings.kafka_bootstrap, "log_level": 0})
