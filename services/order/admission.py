@@ -2,15 +2,15 @@
 
 Two things are measured. At the broker: how many events the services that an order waits for have
 still to read, and whether the oldest of these is older than it may be. A broker that does not
-answer refuses nobody: an order is stored without it. And here: how long a request waits until it is
-its turn (`turns`).
+answer refuses nobody: an order is stored without it. And here: how long placing an order takes
+(`pace`).
 """
 
 import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from confluent_kafka.admin import AdminClient
@@ -31,8 +31,8 @@ from services.eventkit.positions import (
     log_offsets,
     since,
 )
+from services.order.pace import Pace
 from services.order.settings import OrderSettings
-from services.order.turns import NoTurn, Turns
 
 LOG = logs.logger("admission")
 LAG: Final = Gauge(
@@ -40,9 +40,14 @@ LAG: Final = Gauge(
     "Events that a service orders wait for has still to read",
     ["group"],
 )
-CLOSED: Final = Gauge("saga_admission_closed", "1 while new orders are refused as overload")
+CLOSED: Final = Gauge("saga_admission_closed", "1 while every new order is refused as overload")
+RATE: Final = Gauge(
+    "saga_admission_rate", "New orders a second that are let in while placing is slow; 0 for all"
+)
 
 _TIMEOUT = 5.0
+_PATIENCE = 5.0
+"""Seconds that a request waits for its turn: nobody gets one while the database hangs."""
 
 Offsets = Mapping[Place, int]
 
@@ -54,24 +59,35 @@ class Admission:
         self._settings = settings
         self._admin = admin_client(settings.kafka_bootstrap)
         self._why: str | None = None
-        self._turns = Turns(settings.admission_at_once, settings.admission_wait)
+        self._turns = asyncio.Semaphore(settings.admission_at_once)
+        slower, quick = settings.admission_slower, settings.admission_quick
+        self._pace = Pace(slower, quick, time.monotonic()) if slower else None
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
-        """One's turn to place an order. Raises `Problem` 503 while the system is overloaded."""
-        if self._why is not None:
-            raise self._overloaded(f"The system is behind with the orders it has: {self._why}.")
-        async with AsyncExitStack() as turn:
-            try:
-                await turn.enter_async_context(self._turns.turn())
-            except NoTurn:
-                raise self._overloaded("More orders are being placed than can be.") from None
-            yield
+        """One's turn to place an order. Raises `Problem` 503 while the system is overloaded.
 
-    def _overloaded(self, detail: str) -> Problem:
-        REFUSED.labels("overloaded").inc()
-        wait = str(self._settings.admission_retry_after)
-        return Problem(503, "overloaded", detail, headers={"Retry-After": wait})
+        A few have theirs at the same moment: more of them would only be slower, each.
+        """
+        if self._why is not None:
+            detail = f"The system is behind with the orders it has: {self._why}."
+            raise _overloaded(detail, self._settings.admission_retry_after)
+        came = time.monotonic()
+        if self._pace and not self._pace.lets_in(came):
+            raise _overloaded("More orders are being placed than can be.")
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                await self._turns.acquire()
+        except TimeoutError:
+            raise _overloaded("Placing orders takes too long.") from None
+        try:
+            yield
+        finally:
+            self._turns.release()
+        now = time.monotonic()
+        if self._pace:
+            self._pace.placed(now - came, now)
+            RATE.set(self._pace.rate or 0)
 
     @asynccontextmanager
     async def lifespan(self, _: Any) -> AsyncIterator[None]:
@@ -137,6 +153,11 @@ class Admission:
                 if at < (ends[place] if young < 0 else young):
                     return f"{group} has left an event unread for {most:g} s"
         return None
+
+
+def _overloaded(detail: str, seconds: int = 1) -> Problem:
+    REFUSED.labels("overloaded").inc()
+    return Problem(503, "overloaded", detail, headers={"Retry-After": str(seconds)})
 
 
 def _lag(offsets: Offsets, ends: Offsets) -> int:

@@ -36,8 +36,9 @@ class OrderSettings(ClientSettings, Budgets):
     admission_max_lag: int = Field(default=1000, ge=0)  # events of a group; 0 admits always
     admission_max_age: float = Field(default=120.0, gt=0)  # of the oldest event not yet read
     admission_look: float = Field(default=2.0, gt=0)  # how often it is measured
-    admission_at_once: int = Field(default=4, ge=1)  # orders being placed at the same moment
-    admission_wait: float = Field(default=0.1, gt=0)  # for one's turn, where there is always a line
+    admission_at_once: int = Field(default=2, ge=1)  # orders being placed at the same moment
+    admission_slower: float = Field(default=3.0, ge=0)  # times what is usual, that placing may take
+    admission_quick: float = Field(default=0.02, ge=0)  # what never counts as slow
     admission_retry_after: int = Field(default=5, ge=1)
     webhook_timeout: float = Field(default=5.0, gt=0)  # of connecting and of an answer, each
     webhook_private_targets: bool = False  # webhooks may be http, and point at machines of ours

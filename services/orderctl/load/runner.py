@@ -1,6 +1,7 @@
 """Places orders from several clients at a steady rate, or as fast as they can."""
 
 import itertools
+import random
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -132,7 +133,8 @@ class Runner:
                     raise
                 with self._lock:
                     self.run.refused += 1
-                time.sleep(error.retry_after)  # as the answer says
+                # As the answer says, but not all at the same moment.
+                time.sleep(error.retry_after * random.uniform(1, 1.5))
 
     def _cancel_while_charging(self, order_id: str) -> None:
         try:
