@@ -19,9 +19,9 @@ _REMEMBERED = 120
 """Windows that say what is usual: a fifth of them were quicker."""
 _FORGOTTEN = 10.0
 """Seconds without enough orders, after which all are let in again."""
-_BURST = 5.0
+_BURST = 20.0
 """So many may come at once after a pause, or as many as may in a second."""
-_LESS, _LEAST = 0.85, 2.0
+_LESS, _LEAST = 0.85, 5.0
 """Of what was placed, where that took too long; and orders a second at least."""
 _LITTLE_MORE, _MORE = 0.25, 1.0
 """Orders a second more, where it did not; the second where it took not even half as long."""
@@ -30,7 +30,8 @@ _LITTLE_MORE, _MORE = 0.25, 1.0
 class Pace:
     """Lets in, refuses and learns. Times are in seconds of one clock, which callers bring.
 
-    Too long is more than ``slower`` times the usual in two windows, and more than ``quick``.
+    Too long is more than ``slower`` times the usual and more than ``quick``: in two windows, or
+    twice as long in one.
     """
 
     def __init__(self, slower: float, quick: float, now: float) -> None:
@@ -81,7 +82,8 @@ class Pace:
         slow, was_slow = took > limit, self._was_slow
         self._was_slow = slow
         if self.rate is None:
-            self.rate = max(_LEAST, _LESS * rate) if slow and was_slow else None
+            begins = (slow and was_slow) or took > 2 * limit
+            self.rate = max(_LEAST, _LESS * rate) if begins else None
         elif slow:
             self.rate = max(_LEAST, _LESS * min(rate, self.rate))
         elif self._refused:

@@ -246,6 +246,8 @@ class Saga:
 
     def _answer(self, body: Any, headers: Mapping[str, str]) -> httpx.Response | None:
         try:
-            return self.shop.orders.send("POST", "/orders", json=body, headers=headers)
+            answer = self.shop.orders.send("POST", "/orders", json=body, headers=headers)
         except CliError:
             return None  # no answer, or none in time: nobody knows what became of it
+        come_back = answer.status_code == httpx.codes.SERVICE_UNAVAILABLE
+        return None if come_back else answer

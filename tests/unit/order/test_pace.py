@@ -91,8 +91,8 @@ def test_one_slow_moment_refuses_nobody() -> None:
             pace.placed(took(number), now)
         return told
 
-    assert all(offered(lambda number: 1.0 if 200 <= number < 206 else QUIET))
-    assert not all(offered(lambda number: 1.0 if 200 <= number < 300 else QUIET))
+    assert all(offered(lambda number: 0.05 if 200 <= number < 206 else QUIET))
+    assert not all(offered(lambda number: 0.05 if 200 <= number < 300 else QUIET))
 
 
 def test_few_are_let_in_however_slow_it_is() -> None:
@@ -103,4 +103,4 @@ def test_few_are_let_in_however_slow_it_is() -> None:
         now = 1010.0 + number / 10
         if pace.lets_in(now):
             pace.placed(30.0, now)
-    assert pace.rate == 2.0
+    assert pace.rate == 5.0
