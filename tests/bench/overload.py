@@ -124,12 +124,13 @@ def until_ended(url: str, orders: Sequence[str]) -> dict[str, int]:
     return dict(found)
 
 
-def overload(settings: Settings, seconds: float) -> dict[str, Any]:
-    """Half of what the machine finishes, then twice of it."""
+def overload(settings: Settings, seconds: float, capacity: float | None) -> dict[str, Any]:
+    """Half of what the machine finishes, then twice of it; measured first where not given."""
     url = settings.order_url
-    say("what the machine can finish")
-    found = orderctl_json("load", "--max", "--orders", "400", "--mix", "confirmed=1")
-    capacity = found["completed_per_second"]
+    if capacity is None:
+        say("what the machine can finish")
+        found = orderctl_json("load", "--max", "--orders", "400", "--mix", "confirmed=1")
+        capacity = float(found["completed_per_second"])
     say(f"{capacity:.1f} orders a second; half of it for {seconds:g} s")
     half = asyncio.run(offer(url, capacity / 2, seconds))
     until_ended(url, half.accepted)
@@ -240,6 +241,9 @@ def main(arguments: Sequence[str]) -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument(
+        "--capacity", type=float, help="orders a second that it can finish, when nobody is refused"
+    )
     parser.add_argument("--pairs", type=int, default=3, help="of the two tenants' measurement")
     parser.add_argument("--only", choices=["overload", "tenants"])
     options = parser.parse_args(arguments)
@@ -247,7 +251,7 @@ def main(arguments: Sequence[str]) -> int:
     found: dict[str, Any] = {}
     if options.only != "tenants":
         prepare(Shop(settings, connections=2), 20_000)
-        found["overload"] = overload(settings, options.seconds)
+        found["overload"] = overload(settings, options.seconds, options.capacity)
     if options.only != "overload":
         found["tenants"] = greedy(settings, options.seconds / 3, options.pairs)
     print(json.dumps(found, indent=2))
