@@ -41,8 +41,9 @@ LAG: Final = Gauge(
     ["group"],
 )
 CLOSED: Final = Gauge("saga_admission_closed", "1 while every new order is refused as overload")
-RATE: Final = Gauge(
-    "saga_admission_rate", "New orders a second that are let in while placing is slow; 0 for all"
+PACE: Final = Gauge(
+    "saga_admission_pace_orders",
+    "New orders a second that are let in while placing is slow; 0 for all",
 )
 
 _TIMEOUT = 5.0
@@ -87,7 +88,7 @@ class Admission:
         now = time.monotonic()
         if self._pace:
             self._pace.placed(now - came, now)
-            RATE.set(self._pace.rate or 0)
+            PACE.set(self._pace.rate or 0)
 
     @asynccontextmanager
     async def lifespan(self, _: Any) -> AsyncIterator[None]:
