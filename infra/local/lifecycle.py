@@ -99,14 +99,14 @@ def _launch(stack: Stack, supervisor: Supervisor) -> None:
         leftovers.end(orphans)
         console.print(f"Ended {len(orphans)} processes whose Supervisor was gone.")
     preflight.check_ports(stack.ports)
-    _write_configuration(stack)
+    write_configuration(stack)
     _base_file(stack.layout).write_text(str(stack.ports.base))
     supervisor.launch()
 
 
 def _renew(stack: Stack, supervisor: Supervisor) -> None:
     """A running stack takes in new programs, and keeps running those whose settings changed."""
-    _write_configuration(stack)
+    write_configuration(stack)
     if outdated := supervisor.adopt():
         console.print(
             f"Settings have changed since these were started: {', '.join(sorted(outdated))}.\n"
@@ -114,7 +114,8 @@ def _renew(stack: Stack, supervisor: Supervisor) -> None:
         )
 
 
-def _write_configuration(stack: Stack) -> None:
+def write_configuration(stack: Stack) -> None:
+    """Write what the programs of the stack read when they start, Supervisor's own file too."""
     configuration.write(stack)
     text = supervisor_conf.render(all_programs(stack), stack.layout, root=os.geteuid() == 0)
     write_private(stack.layout.supervisor_conf, text)

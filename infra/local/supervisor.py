@@ -107,6 +107,15 @@ class Supervisor:
             self._call("addProcessGroup", name)
         return [*changed, *removed]
 
+    def renew(self, names: Iterable[str]) -> None:
+        """Stop processes and take them in as the configuration file has them now; not started."""
+        asked = list(names)
+        self.stop_together(asked)
+        self._call("reloadConfig")
+        for name in asked:
+            self._call("removeProcessGroup", name)
+            self._call("addProcessGroup", name)
+
     def start(self, name: str) -> None:
         """Start a process, or leave it alone when it runs. Returns at once."""
         try:
