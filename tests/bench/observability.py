@@ -9,8 +9,7 @@ out: it is no part of what is compared.
 *cpu* is this process's processor time for an event, *wall* the clock's. Under load the first is the
 one to trust.
 
-With ``--orders`` it is the whole system instead: so many orders as fast as it goes, the stack begun
-anew for each run with a tenth of the traces recorded, with all of them, or without spans and logs.
+What an order costs in the whole system, with and without, is measured by `whole_system`.
 """
 
 import argparse
@@ -40,7 +39,6 @@ from services.eventkit.schemas import Schemas
 from services.inventory.__main__ import SERVICE
 from tests.integration.scratch import scratch
 from tests.live_stack import LiveStack
-from tests.saga.support.orderctl import orderctl_json
 
 OFF, TENTH, WHOLE = "off", "10%", "100%"
 SHARES = {TENTH: 10, WHOLE: 1}
@@ -144,53 +142,18 @@ def child(mode: str, count: int, batch: int) -> dict[str, float]:
     return found
 
 
-WHOLE_SYSTEM: dict[str, dict[str, str]] = {
-    OFF: {"SAGA_TRACE_SHARE": "0", "SAGA_LOG_LEVEL": "CRITICAL"},
-    TENTH: {"SAGA_TRACE_SHARE": "0.1"},
-    WHOLE: {"SAGA_TRACE_SHARE": "1"},
-}
-
-
-def whole_system(mode: str, orders: int) -> float:
-    """Orders a second of a stack that was started for this run, once it is warm."""
-    os.environ.update({"SAGA_LOG_LEVEL": "INFO"} | WHOLE_SYSTEM[mode])
-    lifecycle.down()
-    lifecycle.up()
-    for number in (orders // 2, orders):
-        found = orderctl_json("load", "--max", "--orders", str(number), "--mix", "confirmed=1")
-    return float(found["completed_per_second"])
-
-
-def of_the_whole_system(pairs: int, orders: int) -> Any:
-    """Orders a second of each run, and how they are to those without in the same turn."""
-    found: dict[str, list[float]] = {mode: [] for mode in WHOLE_SYSTEM}
-    for _ in range(pairs):
-        for mode, rates in found.items():
-            rates.append(whole_system(mode, orders))
-            print(mode, rates[-1], file=sys.stderr, flush=True)
-    ratios = {
-        mode: statistics.median(on / off for off, on in zip(found[OFF], rates, strict=True))
-        for mode, rates in found.items()
-    }
-    return {"orders_per_second": found, "throughput_ratio": ratios}
-
-
 def main() -> None:
     """Runs pairs and prints one JSON document."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=4000)
     parser.add_argument("--batch", type=int, default=50)
     parser.add_argument("--pairs", type=int, default=6)
-    parser.add_argument("--orders", type=int, help="of the whole system")
     parser.add_argument("--child", choices=(OFF, TENTH, WHOLE))
     parser.add_argument("--tell")
     options = parser.parse_args()
     if options.child:
         with open(options.tell, "w") as told:  # noqa: PTH123
             json.dump(run(options.child, options.events, options.batch), told)
-        return
-    if options.orders:
-        print(json.dumps(of_the_whole_system(options.pairs, options.orders), indent=2))
         return
     found: dict[str, list[dict[str, float]]] = {OFF: [], TENTH: [], WHOLE: []}
     for _ in range(options.pairs):

@@ -30,11 +30,11 @@ from services.orderctl.load.orders import prepare
 from services.orderctl.load.runner import Runner
 from services.orderctl.mix import deal, parse_mix
 from services.orderctl.settings import load_settings
+from tests.bench.observability import OFF, TENTH, WHOLE
 from tests.bench.overload import say, until_read
 from tests.live_stack import LiveStack
 from tests.saga.support.wait import until
 
-OFF, TENTH, WHOLE = "off", "10%", "100%"
 SETTINGS = {
     OFF: {"SAGA_TRACE_SHARE": "0", "SAGA_LOG_LEVEL": "CRITICAL"},
     TENTH: {"SAGA_TRACE_SHARE": "0.1", "SAGA_LOG_LEVEL": "INFO"},
@@ -45,6 +45,7 @@ SERVICES = (*EMITTERS, "projector-agent", "projector-api")
 LOAD_TOOL, SUPERVISOR = "load tool", "supervisor"
 CLIENTS = 20
 _MAILS_WITHIN = 120.0
+_READY_WITHIN = 900.0  # Jaeger may still be in the making
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ class Bench:
     def __init__(self) -> None:
         where = layout.load()
         self._live = LiveStack(stack.prepare(where, lifecycle.running_ports(where), say))
+        self._live.wait_ready(seconds=_READY_WITHIN)
         self._settings = load_settings()
         self._shop = Shop(self._settings, connections=CLIENTS)
 
