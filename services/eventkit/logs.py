@@ -13,8 +13,14 @@ _NOISY = ("httpx", "httpx2", "httpcore", "uvicorn.access", "alembic", "opentelem
 def setup(service: str, log_format: str = "", level: str = "INFO") -> None:
     """Sends all logs, also those of libraries, to standard output in one form."""
     as_json = log_format == "json" or (not log_format and not sys.stdout.isatty())
+
+    def add_service(_: Any, __: str, entry: dict[str, Any]) -> dict[str, Any]:
+        entry["service"] = service
+        return entry
+
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
+        add_service,
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.StackInfoRenderer(),
@@ -51,7 +57,6 @@ def setup(service: str, log_format: str = "", level: str = "INFO") -> None:
         ),
         cache_logger_on_first_use=True,
     )
-    structlog.contextvars.bind_contextvars(service=service)
 
 
 def logger(name: str) -> Any:
@@ -60,7 +65,8 @@ def logger(name: str) -> Any:
 
 
 def _add_trace_id(_: Any, __: str, entry: dict[str, Any]) -> dict[str, Any]:
-    context = trace.get_current_span().get_span_context()
-    if context.is_valid:
-        entry.setdefault("trace_id", f"{context.trace_id:032x}")
+    if "trace_id" not in entry:
+        context = trace.get_current_span().get_span_context()
+        if context.is_valid:
+            entry["trace_id"] = f"{context.trace_id:032x}"
     return entry

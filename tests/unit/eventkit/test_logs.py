@@ -27,3 +27,15 @@ def test_on_a_terminal_lines_are_for_reading() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
     assert json.loads(piped.stdout)["outcome"] == "applied"
+
+
+def test_a_line_names_its_service_whatever_thread_writes_it() -> None:
+    code = (
+        "import threading; from services.eventkit import logs; logs.setup('toy', 'json'); "
+        "told = threading.Thread(target=logs.logger('toy').info, args=['event handled']); "
+        "told.start(); told.join()"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert json.loads(told.stdout)["service"] == "toy"
