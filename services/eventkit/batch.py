@@ -11,7 +11,6 @@ from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
-from opentelemetry.trace import SpanKind
 from sqlalchemy.exc import DBAPIError
 
 from services.eventkit import dead_letters, hops, inbox, logs, metrics, tracing
@@ -23,6 +22,7 @@ from services.eventkit.decision import DUPLICATE
 from services.eventkit.engine import Behind, Done, Engine, Failed, Outcome, Step
 from services.eventkit.envelope import event_type_of
 from services.eventkit.records import Message, Poison, RawRecord, read
+from services.eventkit.taken import TakenSpans
 
 LOG = logs.logger("consumer")
 
@@ -71,12 +71,14 @@ class BatchHandler:
 
     def _read_all(self, records: Sequence[RawRecord]) -> list[Message | Poison]:
         messages = []
+        skipped = []
         for record in records:
             event_type = event_type_of(record.headers)
             if event_type is not None and event_type not in self._engine.handlers:
-                metrics.EVENTS.labels(event_type, record.topic, "skipped").inc()
+                skipped.append((event_type, record.topic, "skipped"))
             else:
                 messages.append(read(record, self._engine.codec))
+        metrics.count(metrics.EVENTS, skipped)
         return messages
 
     def _one_by_one(self, messages: Iterable[Message | Poison]) -> BatchResult:
@@ -97,7 +99,7 @@ class BatchHandler:
     def _transaction(
         self, messages: Sequence[Message | Poison], refused: Exception | None = None
     ) -> BatchResult:
-        spans = tracing.SpanBatch()
+        spans = TakenSpans(self._group, len(messages))
         now = datetime.now(UTC)
         with self._db.begin() as conn:
             new = inbox.take(conn, messages)
@@ -106,7 +108,7 @@ class BatchHandler:
             keys = {message.event.key for message in readable}
             engine_module.lock_keys(conn, keys)
             blocked = dead_letters.blocked_keys(conn, keys)
-            steps = [self._step(message, spans) for message in readable]
+            steps = [Step(one.event, one.id, spans.process(one)) for one in readable]
             outcomes: list[Outcome]
             if refused is None:
                 outcomes = self._engine.execute(conn, steps, now, spans, blocked)
@@ -122,28 +124,6 @@ class BatchHandler:
             metrics.DEAD_LETTERS.labels(letter.status, letter.reason).inc()
         handled = _handled(messages, fresh, outcomes)
         return BatchResult(handled, engine_module.planned_jobs(outcomes))
-
-    def _step(self, message: Message, spans: tracing.SpanBatch) -> Step:
-        record, event = message.record, message.event
-        context = spans.start(
-            f"process {record.topic}",
-            SpanKind.CONSUMER,
-            tracing.context_of(message.envelope.traceparent),
-            {
-                "messaging.system": "kafka",
-                "messaging.operation.type": "process",
-                "messaging.operation.name": "process",
-                "messaging.destination.name": record.topic,
-                "messaging.destination.partition.id": str(record.partition),
-                "messaging.kafka.offset": record.offset,
-                "messaging.kafka.message.key": event.key,
-                "messaging.consumer.group.name": self._group,
-                "messaging.message.id": str(message.id),
-                "saga.event_type": event.type,
-                **hops.attributes(record, event.time),
-            },
-        )
-        return Step(event, message.id, context)
 
 
 def _first_of_each(messages: Sequence[Message | Poison], new: set[UUID]) -> list[Message | Poison]:

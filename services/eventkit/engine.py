@@ -10,12 +10,14 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cache
 from typing import Any, Generic, Protocol, TypeVar
 from uuid import UUID
 
 import sqlalchemy as sa
 from opentelemetry.context import Context
 from opentelemetry.trace import SpanKind
+from prometheus_client import Histogram
 from sqlalchemy.dialects.postgresql import ARRAY, insert
 from sqlalchemy.engine import Connection
 
@@ -175,7 +177,7 @@ class Engine(Generic[S]):
             stopped.add(step.event.key)
             return Failed(step, error)
         finally:
-            metrics.RULE_SECONDS.labels(step.event.type).observe(time.perf_counter() - started)
+            _rule_seconds(step.event.type).observe(time.perf_counter() - started)
         return Done(step, decision, before)
 
     def _decide(
@@ -215,20 +217,7 @@ class Engine(Generic[S]):
         for index, emit in enumerate(decision.emits):
             payload = self.codec.encode(emit.type, emit.data)
             message_id = derived(self.service, step.event.id, "event", index)
-            context = spans.start(
-                f"send {self.topic}",
-                SpanKind.PRODUCER,
-                step.context,
-                {
-                    "messaging.system": "kafka",
-                    "messaging.operation.type": "send",
-                    "messaging.operation.name": "send",
-                    "messaging.destination.name": self.topic,
-                    "messaging.message.id": str(message_id),
-                    "messaging.kafka.message.key": step.event.key,
-                    "saga.event_type": emit.type,
-                },
-            )
+            context = self._send_span(step, emit.type, message_id, spans)
             envelope = Envelope(
                 message_id=message_id,
                 event_type=emit.type,
@@ -245,6 +234,24 @@ class Engine(Generic[S]):
             )
             rows.append(OutboxRow(envelope, self.topic, payload))
         return rows
+
+    def _send_span(
+        self, step: Step, event_type: str, message_id: UUID, spans: tracing.SpanBatch
+    ) -> Context:
+        return spans.start(
+            f"send {self.topic}",
+            SpanKind.PRODUCER,
+            step.context,
+            lambda: {
+                "messaging.system": "kafka",
+                "messaging.operation.type": "send",
+                "messaging.operation.name": "send",
+                "messaging.destination.name": self.topic,
+                "messaging.message.id": str(message_id),
+                "messaging.kafka.message.key": step.event.key,
+                "saga.event_type": event_type,
+            },
+        )
 
     def _plan(self, step: Step, decision: Decision[S], now: datetime) -> list[JobRow]:
         return [
@@ -266,13 +273,13 @@ class Engine(Generic[S]):
 
     def count(self, outcomes: Sequence[Outcome]) -> None:
         """Counts outcomes once their transaction has committed."""
-        for outcome in outcomes:
-            if isinstance(outcome, Done):
-                event, decision = outcome.step.event, outcome.decision
-                metrics.EVENTS.labels(event.type, event.source, decision.outcome).inc()
-                for emit in decision.emits:
-                    metrics.EMITTED.labels(emit.type).inc()
-                self._measure(outcome.before, decision.state)
+        done = [outcome for outcome in outcomes if isinstance(outcome, Done)]
+        events = ((one.step.event, one.decision.outcome) for one in done)
+        emits = (emit for one in done for emit in one.decision.emits)
+        metrics.count(metrics.EVENTS, ((event.type, event.source, how) for event, how in events))
+        metrics.count(metrics.EMITTED, ((emit.type,) for emit in emits))
+        for one in done:
+            self._measure(one.before, one.decision.state)
 
     def _write(self, conn: Connection, work: _Work[S]) -> None:
         if work.changed or work.changed_related:
@@ -293,6 +300,11 @@ def lock_keys(conn: Connection, keys: Collection[str]) -> None:
     ordered = {"keys": sorted(keys)}
     conn.execute(_ENTER_KEYS, ordered)
     conn.execute(_LOCK_KEYS, ordered)
+
+
+@cache
+def _rule_seconds(event_type: str) -> Histogram:
+    return metrics.RULE_SECONDS.labels(event_type)
 
 
 def planned_jobs(outcomes: Sequence[Outcome]) -> bool:

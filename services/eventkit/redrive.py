@@ -253,7 +253,7 @@ def _step(message: Message, spans: tracing.SpanBatch, service: str) -> Step:
         f"redrive {message.record.topic}",
         SpanKind.CONSUMER,
         tracing.context_of(message.envelope.traceparent),
-        {
+        lambda: {
             "messaging.system": "kafka",
             "messaging.destination.name": message.record.topic,
             "messaging.consumer.group.name": service,

@@ -3,7 +3,8 @@
 Span names and attributes follow the OpenTelemetry semantic conventions for messaging.
 """
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,14 @@ from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExport
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
-from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
-from opentelemetry.trace import Link, Span, SpanContext, SpanKind, Status, StatusCode
+from opentelemetry.sdk.trace.sampling import (
+    ALWAYS_ON,
+    ParentBased,
+    Sampler,
+    SamplingResult,
+    TraceIdRatioBased,
+)
+from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 if TYPE_CHECKING:
@@ -25,6 +32,8 @@ _PROPAGATOR = TraceContextTextMapPropagator()
 _TRACER = trace.get_tracer("order-saga")
 
 Attributes = Mapping[str, Any]
+
+BATCH_SIZE = "messaging.batch.message_count"
 
 UNTRACED = frozenset({"/health/live", "/health/ready", "/metrics"})
 """Where people and programs look in; nothing of it is worth a span or a count."""
@@ -37,6 +46,31 @@ REQUEST_SPANS: "TelemetryConfig" = {
 """What FastAPI itself records of a request: one server span, except where people look in."""
 
 
+class _Beginnings(Sampler):
+    """Records a share of the traces that begin here, and every batch: it has a recorded event."""
+
+    def __init__(self, share: float) -> None:
+        self._share = TraceIdRatioBased(share)
+
+    def should_sample(
+        self,
+        parent_context: Context | None,
+        trace_id: int,
+        name: str,
+        kind: SpanKind | None = None,
+        attributes: Attributes | None = None,
+        *more: Any,
+        **named: Any,
+    ) -> SamplingResult:
+        decides = ALWAYS_ON if attributes and BATCH_SIZE in attributes else self._share
+        return decides.should_sample(
+            parent_context, trace_id, name, kind, attributes, *more, **named
+        )
+
+    def get_description(self) -> str:
+        return f"batches and {self._share.get_description()}"
+
+
 def setup(service: str, otlp_endpoint: str, share: float = 1.0) -> None:
     """Exports this process's spans to ``otlp_endpoint`` (OTLP over HTTP), or nowhere if empty.
 
@@ -44,7 +78,7 @@ def setup(service: str, otlp_endpoint: str, share: float = 1.0) -> None:
     its beginning was: a saga is seen whole or not at all.
     """
     provider = TracerProvider(
-        sampler=ParentBased(TraceIdRatioBased(share)),
+        sampler=ParentBased(_Beginnings(share)),
         resource=Resource.create({"service.name": service}),
     )
     if otlp_endpoint:
@@ -78,6 +112,12 @@ def traceparent_of(context: Context) -> str | None:
     return carrier.get("traceparent")
 
 
+def is_dropped(context: Context) -> bool:
+    """True where whoever began the trace decided that nothing of it is recorded."""
+    around = trace.get_current_span(context).get_span_context()
+    return around.is_valid and not around.trace_flags.sampled
+
+
 def trace_id_of(traceparent: str | None) -> str | None:
     """The 32 hexadecimal digits that name the trace."""
     return traceparent.split("-")[1] if traceparent else None
@@ -86,35 +126,36 @@ def trace_id_of(traceparent: str | None) -> str | None:
 class SpanBatch:
     """The spans of one transaction: they end, and so are exported, only when it has committed.
 
-    A transaction that is rolled back and run again leaves no span of the lost attempt. Events that
-    share a transaction lie in traces of their own: each is linked to the first one's span.
+    A transaction that is rolled back and run again leaves no span of the lost attempt.
     """
 
     def __init__(self) -> None:
         self._open: list[Span] = []
-        self._first: SpanContext | None = None
 
     def start(
-        self, name: str, kind: SpanKind, parent: Context, attributes: Attributes | None = None
+        self,
+        name: str,
+        kind: SpanKind,
+        parent: Context,
+        describe: Callable[[], Attributes],
+        began: int | None = None,
     ) -> Context:
         """Starts a span below ``parent`` and returns the context of the new span.
 
-        Where a trace is not recorded there is nothing to start: its context is handed on.
+        Where a trace is not recorded there is nothing to start or describe: its context is handed
+        on. ``began`` is in nanoseconds since 1970, now by default.
         """
-        around = trace.get_current_span(parent).get_span_context()
-        if around.is_valid and not around.trace_flags.sampled:
+        if is_dropped(parent):
             return parent
-        links = [Link(self._first)] if self._first and kind is SpanKind.CONSUMER else None
-        span = _TRACER.start_span(name, parent, kind, attributes, links)
-        if kind is SpanKind.CONSUMER and self._first is None:
-            self._first = span.get_span_context()
+        span = _TRACER.start_span(name, parent, kind, describe(), start_time=began)
         self._open.append(span)
         return trace.set_span_in_context(span, parent)
 
     def finish(self) -> None:
-        """Ends all spans, the inner ones first."""
+        """Ends all spans, at the same time."""
+        now = time.time_ns()
         while self._open:
-            self._open.pop().end()
+            self._open.pop().end(now)
 
 
 def annotate(context: Context, **attributes: Any) -> None:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 import psycopg
 import sqlalchemy as sa
-from opentelemetry import trace
-from opentelemetry.trace import SpanKind
 from sqlalchemy.exc import DBAPIError
 
 from services.eventkit import hops, logs, metrics, tracing
@@ -16,6 +14,7 @@ from services.eventkit.codec import Codec
 from services.eventkit.db import is_bad_data
 from services.eventkit.envelope import event_type_of
 from services.eventkit.records import Message, Poison, RawRecord, read
+from services.eventkit.taken import TakenSpans
 from services.eventkit.trouble import INFRASTRUCTURE
 from services.projector import control, letters, store, timeline
 from services.projector.views import TimelineEntry
@@ -23,7 +22,6 @@ from services.projector.views import TimelineEntry
 SKIPPED = "skipped"
 
 _LOG = logs.logger("projector")
-_TRACER = trace.get_tracer("order-saga")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,21 +66,21 @@ class BatchProjector:
         Raises only what says that infrastructure is away, and `control.Paused`; then nothing
         happened. A record that cannot be projected becomes a dead letter.
         """
-        started = time.time_ns()
+        started = time.monotonic()
         try:
-            self._transaction(records, started)
+            self._transaction(records)
         except Exception as error:
             if not _is_the_records_fault(error):
                 raise
             self._one_by_one(records)
         metrics.BATCH_SIZE.observe(len(records))
-        metrics.BATCH_SECONDS.observe((time.time_ns() - started) / 1e9)
+        metrics.BATCH_SECONDS.observe(time.monotonic() - started)
 
     def _one_by_one(self, records: Iterable[RawRecord]) -> None:
         """Finds the record at fault; each gets a transaction of its own."""
         for record in records:
             try:
-                self._transaction([record], time.time_ns())
+                self._transaction([record])
             except Exception as error:
                 if not _is_the_records_fault(error):
                     raise
@@ -93,7 +91,8 @@ class BatchProjector:
         self._commit([], [poison], [record])
         _report([], [], [poison])
 
-    def _transaction(self, records: Sequence[RawRecord], started: int) -> None:
+    def _transaction(self, records: Sequence[RawRecord]) -> None:
+        spans = TakenSpans(self._group, len(records))
         found: list[Read] = []
         poisons: list[Poison] = []
         for record in records:
@@ -105,7 +104,7 @@ class BatchProjector:
         outcomes = self._commit([one.entry for one in found], poisons, records)
         _report(found, outcomes, poisons)
         hops.measure(records, [one.message for one in found])
-        _trace(found, outcomes, started, self._group)
+        _trace(found, outcomes, spans)
 
     def _commit(
         self,
@@ -131,8 +130,9 @@ def _is_the_records_fault(error: Exception) -> bool:
 
 
 def _report(found: Sequence[Read], outcomes: Sequence[str], poisons: Sequence[Poison]) -> None:
-    for one, outcome in zip(found, outcomes, strict=True):
-        metrics.EVENTS.labels(one.entry.event_type, one.entry.topic, outcome).inc()
+    handled = zip(found, outcomes, strict=True)
+    labels = ((one.entry.event_type, one.entry.topic, outcome) for one, outcome in handled)
+    metrics.count(metrics.EVENTS, labels)
     for poison in poisons:
         metrics.DEAD_LETTERS.labels(letters.DEAD, poison.reason).inc()
         record = poison.record
@@ -147,29 +147,9 @@ def _report(found: Sequence[Read], outcomes: Sequence[str], poisons: Sequence[Po
         _LOG.info("projected", events=len(outcomes), **Tally(outcomes))
 
 
-def _trace(found: Sequence[Read], outcomes: Sequence[str], started: int, group: str) -> None:
+def _trace(found: Sequence[Read], outcomes: Sequence[str], spans: TakenSpans) -> None:
     """One span a new event, in its saga's trace; a replay adds none to the old traces."""
     for one, outcome in zip(found, outcomes, strict=True):
-        if outcome == store.REPEAT:
-            continue
-        record = one.message.record
-        _TRACER.start_span(
-            f"process {record.topic}",
-            tracing.context_of(one.message.envelope.traceparent),
-            SpanKind.CONSUMER,
-            {
-                "messaging.system": "kafka",
-                "messaging.operation.type": "process",
-                "messaging.operation.name": "process",
-                "messaging.destination.name": record.topic,
-                "messaging.destination.partition.id": str(record.partition),
-                "messaging.kafka.offset": record.offset,
-                "messaging.kafka.message.key": str(one.entry.order_id),
-                "messaging.consumer.group.name": group,
-                "messaging.message.id": str(one.message.id),
-                "saga.event_type": one.entry.event_type,
-                "saga.outcome": outcome,
-                **hops.attributes(record, one.message.event.time),
-            },
-            start_time=started,
-        ).end()
+        if outcome != store.REPEAT:
+            tracing.annotate(spans.process(one.message), **{"saga.outcome": outcome})
+    spans.finish()

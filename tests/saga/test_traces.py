@@ -9,13 +9,14 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from services.eventkit.tracing import BATCH_SIZE
 from services.orderctl.groups import GROUPS
 from services.orderctl.waterfall import Span
 from tests.saga.support.faults import Faults
 from tests.saga.support.groups import caught_up
 from tests.saga.support.orderctl import orderctl, orderctl_json
 from tests.saga.support.saga import Saga
-from tests.saga.support.traces import chain, spans_of
+from tests.saga.support.traces import batches_of, chain, spans_of
 from tests.saga.support.wait import eventually, until
 
 UNDECIDED = "tok_flaky_9"
@@ -131,6 +132,19 @@ def check(saga: Saga, traced: Traced, ending: str) -> None:
     assert keys == {traced.order_id}
     hops = [span for span in found if span.name.startswith("process ")]
     assert all(span.outbox_ms is not None and span.topic_ms is not None for span in hops)
+    eventually(lambda: check_batches(saga, traced, hops))
+
+
+def check_batches(saga: Saga, traced: Traced, hops: list[Span]) -> None:
+    """Every event of the trace is linked to the batch that its consumer took it in."""
+    linked = batches_of(saga.shop.jaeger, traced.trace_id)
+    for span in hops:
+        (batch,) = linked[span.span_id]
+        assert (batch.service, batch.name) == (span.service, "process batch")
+        assert batch.parent_id is None
+        assert batch.tags[BATCH_SIZE] >= 1
+        assert batch.start <= span.start
+        assert span.start + span.duration <= batch.start + batch.duration
 
 
 def test_every_ending_is_one_trace_and_sagas_do_not_mix(saga: Saga, faults: Faults) -> None:

@@ -16,7 +16,10 @@ from opentelemetry.trace import SpanKind, StatusCode
 from services.eventkit.batch import BatchHandler
 from services.eventkit.records import RawRecord
 from services.eventkit.redrive import Decider, Redrive
+from services.eventkit.tracing import BATCH_SIZE
 from tests.integration.eventkit import toy
+
+BATCH = "process batch"
 
 
 @pytest.fixture(scope="module")
@@ -52,20 +55,20 @@ def trace_of(span: ReadableSpan) -> str:
     return f"{context.trace_id:032x}"
 
 
-def test_events_of_one_transaction_are_linked_and_stay_in_their_traces(
+def test_events_of_one_transaction_stay_in_their_traces_and_are_linked_to_their_batch(
     database: sa.Engine, spans: InMemorySpanExporter
 ) -> None:
     ids = [uuid4().hex for _ in range(3)]
     handler = BatchHandler(database, toy.make_engine(), "toy")
     handler.handle([traced(str(uuid4()), "ok", id_) for id_ in ids])
     found = [span for span in spans.get_finished_spans() if span.kind is SpanKind.CONSUMER]
-    assert {trace_of(span) for span in found} == set(ids)
-    first = next(span for span in found if trace_of(span) == ids[0])
-    assert [len(span.links) for span in sorted(found, key=lambda s: ids.index(trace_of(s)))] == [
-        0, 1, 1,
-    ]  # fmt: skip
-    assert all(link.context == first.context for span in found for link in span.links)
-    assert all("saga.topic_ms" in (span.attributes or {}) for span in found)
+    (batch,) = (span for span in found if span.name == BATCH)
+    assert (batch.attributes or {})[BATCH_SIZE] == len(ids)
+    events = [span for span in found if span is not batch]
+    assert {trace_of(span) for span in events} == set(ids)
+    assert trace_of(batch) not in ids
+    assert [[link.context for link in span.links] for span in events] == [[batch.context]] * 3
+    assert all("saga.topic_ms" in (span.attributes or {}) for span in events)
 
 
 def test_a_letter_and_its_redrive_are_in_the_saga_they_belong_to(
@@ -74,7 +77,7 @@ def test_a_letter_and_its_redrive_are_in_the_saga_they_belong_to(
     trace_id, key = uuid4().hex, str(uuid4())
     engine = toy.make_engine()
     BatchHandler(database, engine, "toy").handle([traced(key, "raise", trace_id)])
-    (failed,) = spans.get_finished_spans()
+    (failed,) = (span for span in spans.get_finished_spans() if span.name != BATCH)
     assert trace_of(failed) == trace_id
     assert failed.status.status_code is StatusCode.ERROR
     assert (failed.attributes or {})["saga.outcome"] == "dead:rule"
@@ -92,4 +95,4 @@ def test_a_repeat_adds_no_span(database: sa.Engine, spans: InMemorySpanExporter)
     once = len(spans.get_finished_spans())
     handler.handle([record])
     handler.handle([])
-    assert len(spans.get_finished_spans()) == once == 2
+    assert len(spans.get_finished_spans()) == once == len(["process", "send", BATCH])
