@@ -83,7 +83,10 @@ def setup(service: str, otlp_endpoint: str, share: float = 1.0) -> None:
     )
     if otlp_endpoint:
         exporter = OTLPSpanExporter(endpoint=f"{otlp_endpoint}/v1/traces", timeout=5)
-        provider.add_span_processor(BatchSpanProcessor(exporter, schedule_delay_millis=1000))
+        # A transaction of 500 events ends a thousand spans at once: by default two fill the queue.
+        provider.add_span_processor(
+            BatchSpanProcessor(exporter, schedule_delay_millis=1000, max_queue_size=8192)
+        )
     trace.set_tracer_provider(provider)
 
 
