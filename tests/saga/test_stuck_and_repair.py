@@ -141,7 +141,7 @@ def test_repair_is_harmless_where_nothing_is_missing(saga: Saga, faults: Faults)
         saga.place(): "confirmed",
         saga.place({saga.unheard_of(): 1}): "cancelled:out_of_stock",
         saga.place(token="tok_declined"): "cancelled:payment_declined",
-        saga.place(token="tok_slow_20000", pay_within=1): "cancelled:payment_timeout",
+        saga.place(token="tok_slow_4000", pay_within=1): "cancelled:payment_timeout",
     }
     with faults.held_back("payment"):
         refunded = saga.place()
