@@ -82,6 +82,8 @@ class Admission:
         except TimeoutError:
             raise _overloaded("Placing orders takes too long.") from None
         try:
+            if self._pace and self._pace.is_too_late(time.monotonic() - came):
+                raise _overloaded("More orders are being placed than can be.")
             yield
         finally:
             self._turns.release()

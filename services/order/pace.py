@@ -42,6 +42,7 @@ class Pace:
         self._refused = self._was_slow = False
         self._usual: deque[float] = deque(maxlen=_REMEMBERED)
         self._left = 0.0
+        self._limit = quick
         self.rate: float | None = None
         """Orders a second that are let in; None for all."""
 
@@ -58,6 +59,10 @@ class Pace:
             return False
         self._left -= 1
         return True
+
+    def is_too_late(self, waited: float) -> bool:
+        """Whether one that was let in has waited too long for its turn to be placed any more."""
+        return self.rate is not None and waited > 2 * self._limit
 
     def placed(self, took: float, now: float) -> None:
         """Learns how long one that was let in took."""
@@ -78,15 +83,15 @@ class Pace:
 
     def _judge(self, took: float, rate: float) -> None:
         self._usual.append(took)
-        limit = max(self._quick, self._slower * sorted(self._usual)[len(self._usual) // 5])
-        slow, was_slow = took > limit, self._was_slow
+        self._limit = max(self._quick, self._slower * sorted(self._usual)[len(self._usual) // 5])
+        slow, was_slow = took > self._limit, self._was_slow
         self._was_slow = slow
         if self.rate is None:
-            begins = (slow and was_slow) or took > 2 * limit
+            begins = (slow and was_slow) or took > 2 * self._limit
             self.rate = max(_LEAST, _LESS * rate) if begins else None
         elif slow:
             self.rate = max(_LEAST, _LESS * min(rate, self.rate))
         elif self._refused:
-            self.rate += _LITTLE_MORE if took > limit / 2 else _MORE
+            self.rate += _LITTLE_MORE if took > self._limit / 2 else _MORE
         else:
             self.rate = None

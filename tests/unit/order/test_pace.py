@@ -81,6 +81,16 @@ def test_a_burst_is_let_in_as_a_whole() -> None:
     assert all(shop.pace.lets_in(shop.now) for _ in range(100))
 
 
+def test_who_waited_while_a_line_grew_is_sent_away_once_it_is_plain() -> None:
+    pace = Pace(3.0, 0.02, 1000.0)
+    for number in range(100):
+        pace.placed(QUIET, 1000.0 + number / 10)
+    assert not pace.is_too_late(0.5)  # a burst, as far as anybody knows
+    for number in range(10):
+        pace.placed(0.5, 1010.0 + number / 10)
+    assert pace.is_too_late(0.5) and not pace.is_too_late(QUIET)
+
+
 def test_one_slow_moment_refuses_nobody() -> None:
     def offered(took: Callable[[int], float]) -> list[bool]:
         pace = Pace(3.0, 0.02, 1000.0)
