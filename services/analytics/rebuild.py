@@ -5,7 +5,7 @@ with the figures, and where the inbox has forgotten by the offsets that the grou
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
 from itertools import islice
@@ -70,7 +70,7 @@ class FiguresModel:
             handled[topic, partition] = max(offset, handled.get((topic, partition), 0))
         return {place: offset for place, offset in handled.items() if place[0] in self.topics}
 
-    def fold(self, records: Sequence[RawRecord]) -> Folded:
+    def fold(self, records: Iterable[RawRecord]) -> Folded:
         """Figures as far as these records tell them."""
         rows: dict[str, OrderFigures] = {}
         self._decide(records, rows)
@@ -95,7 +95,7 @@ class FiguresModel:
         """Nothing: the live consumer has put it aside, with a mirror on its topic."""
 
     def _decide(
-        self, records: Sequence[RawRecord], rows: dict[str, OrderFigures]
+        self, records: Iterable[RawRecord], rows: dict[str, OrderFigures]
     ) -> dict[str, OrderFigures]:
         """Runs the rules over ``rows``, which it changes; returns those that changed."""
         changed: dict[str, OrderFigures] = {}
@@ -110,7 +110,7 @@ class FiguresModel:
                 rows[event.key] = changed[event.key] = decision.state
         return changed
 
-    def _messages(self, records: Sequence[RawRecord]) -> Iterator[Message]:
+    def _messages(self, records: Iterable[RawRecord]) -> Iterator[Message]:
         codec = _codec(self.registry_url)
         for record in records:
             if event_type_of(record.headers) in HANDLERS:

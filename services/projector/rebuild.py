@@ -1,6 +1,6 @@
 """The read model as a shadow rebuild sees it: the live agent's reading and projecting, in bulk."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
@@ -55,20 +55,14 @@ class OrderModel:
         stored = offsets_in(conn)
         return {place: offset for place, offset in stored.items() if place[0] in self.topics}
 
-    def fold(self, records: Sequence[RawRecord]) -> Folded:
+    def fold(self, records: Iterable[RawRecord]) -> Folded:
         """Timeline rows, and the rows of projections as far as these records tell them."""
-        entries: list[TimelineEntry] = []
-        folded: dict[str, dict[UUID, Any]] = {p.table.name: {} for p in PROJECTIONS}
-
-        def take(entry: TimelineEntry) -> None:
-            key = entry.order_id
-            after = [p.project(folded[p.table.name].get(key), entry) for p in PROJECTIONS]
-            for projection, row in zip(PROJECTIONS, after, strict=True):
-                folded[projection.table.name][key] = row
-            entries.append(entry)
-
-        poisons = self._read(records, take)
-        rows: dict[str, Rows] = {name: list(by_key.values()) for name, by_key in folded.items()}
+        entries, poisons = self._read(records)
+        orders = projections.by_order(entries).values()
+        rows: dict[str, Rows] = {
+            projection.table.name: [projection.fold(None, some) for some in orders]
+            for projection in PROJECTIONS
+        }
         rows[order_timeline.name] = entries
         return Folded(rows, [letters.row(poison) for poison in poisons])
 
@@ -86,39 +80,28 @@ class OrderModel:
 
     def apply(self, conn: Connection, records: Sequence[RawRecord]) -> None:
         """The live agent's way, without its offsets."""
-        entries: list[TimelineEntry] = []
-
-        def take(entry: TimelineEntry) -> None:
-            for projection in PROJECTIONS:
-                projection.project(None, entry)
-            entries.append(entry)
-
-        poisons = self._read(records, take)
+        entries, poisons = self._read(records)
         store.take_in(conn, entries)
         store.put_aside(conn, poisons)
 
     def refused(self, record: RawRecord, error: Exception) -> Mapping[str, Any]:
-        """The letter of a record whose row the database does not take."""
+        """The letter of a record that a rule or the database refuses."""
         found = batch.read_record(record, _codec(self.registry_url))
         assert isinstance(found, batch.Read)
         return letters.row(batch.poison_of(found.message, error))
 
-    def _read(
-        self, records: Sequence[RawRecord], take: Callable[[TimelineEntry], None]
-    ) -> list[Poison]:
-        """Hands on what can be read and projected; returns the rest."""
+    def _read(self, records: Iterable[RawRecord]) -> tuple[list[TimelineEntry], list[Poison]]:
+        """What can be read, of which nothing but the entry is kept, and what cannot."""
         codec = _codec(self.registry_url)
+        entries: list[TimelineEntry] = []
         poisons: list[Poison] = []
         for record in records:
             found = batch.read_record(record, codec)
             if isinstance(found, batch.Read):
-                try:
-                    take(found.entry)
-                except Exception as error:
-                    poisons.append(batch.poison_of(found.message, error))
-            elif isinstance(found, Poison):
+                entries.append(found.entry)
+            elif found is not None:
                 poisons.append(found)
-        return poisons
+        return entries, poisons
 
 
 @cache
@@ -137,9 +120,7 @@ WHERE t.ctid = repeats.place AND repeats.nth > 1""")
 
 def _fold_again(conn: Connection, projection: Projection, order_ids: list[UUID]) -> None:
     wanted = sa.any_(sa.bindparam("ids", order_ids, ARRAY(sa.Uuid)))
-    folded: dict[UUID, Any] = {}
-    for row in conn.execute(sa.select(order_timeline).where(_ENTRY.order_id == wanted)).mappings():
-        entry = TimelineEntry(**row)
-        folded[entry.order_id] = projection.project(folded.get(entry.order_id), entry)
+    rows = conn.execute(sa.select(order_timeline).where(_ENTRY.order_id == wanted)).mappings()
+    folded = projection.folded({}, [TimelineEntry(**row) for row in rows])
     conn.execute(sa.delete(projection.table).where(projection.table.c.order_id == wanted))
     copy_rows(conn, projection.table, list(folded.values()))

@@ -3,8 +3,8 @@
 Pure, like `views`. Words only ever come to an order, so any arrival order gives the same.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 from services.projector.views import TimelineEntry
@@ -22,18 +22,17 @@ class OrderSearch:
     words: str
 
 
-def project(row: OrderSearch | None, entry: TimelineEntry) -> OrderSearch:
-    """The row after one more event."""
-    row = row or OrderSearch(entry.order_id, entry.tenant_id, str(entry.order_id))
-    known = row.words.split(" ")
-    new = {word for word in _words(entry) if word not in known}
-    return replace(row, words=" ".join(sorted([*known, *new]))) if new else row
+def fold(row: OrderSearch | None, entries: Sequence[TimelineEntry]) -> OrderSearch:
+    """The row after some more events of the order, at least one."""
+    order_id, tenant_id = entries[0].order_id, row.tenant_id if row else entries[0].tenant_id
+    known = set(row.words.split(" ")) if row else {str(order_id)}
+    return OrderSearch(order_id, tenant_id, " ".join(sorted(known.union(*map(_words, entries)))))
 
 
 def _words(entry: TimelineEntry) -> Iterator[str]:
-    data = entry.data
-    for name in data.keys() & _PLAIN:
-        yield from (data[name] or "").split()
-    for name in data.keys() & _LISTS:
-        for item in data[name] or ():
-            yield from item["sku"].split()
+    for name, value in entry.data.items():
+        if name in _PLAIN:
+            yield from (value or "").split()
+        elif name in _LISTS:
+            for item in value or ():
+                yield from item["sku"].split()

@@ -1,6 +1,6 @@
 """All SQL that writes the read model: one transaction a batch, one statement a table."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 from uuid import UUID
@@ -51,7 +51,7 @@ def take_in(conn: Connection, entries: Sequence[TimelineEntry]) -> list[str]:
     stored, made = _lock(conn, entries)
     past = _timeline_of(conn, made)
     new = _add_timeline(conn, entries)
-    views = _folded(VIEW, stored, past)
+    views = VIEW.folded(stored, past)
     outcomes = _project(views, entries, new)
     _save(conn, VIEW, stored, views)
     for projection in OTHERS:
@@ -70,8 +70,8 @@ def _project_also(
     keys = {entry.order_id for entry in entries}
     stored = _load(conn, projection, keys)
     earlier = [*past, *_timeline_of(conn, keys - stored.keys() - set(made))]
-    rows = _folded(projection, stored, [e for e in earlier if e.order_id not in stored])
-    _save(conn, projection, stored, _folded(projection, rows, entries))
+    rows = projection.folded(stored, [e for e in earlier if e.order_id not in stored])
+    _save(conn, projection, stored, projection.folded(rows, entries))
 
 
 def put_aside(conn: Connection, poisons: Sequence[Poison]) -> None:
@@ -126,15 +126,6 @@ def _timeline_of(conn: Connection, keys: Collection[UUID]) -> list[TimelineEntry
         return []
     query = sa.select(order_timeline).where(order_timeline.c.order_id == _any(keys))
     return [TimelineEntry(**row) for row in conn.execute(query).mappings()]
-
-
-def _folded(
-    projection: Projection, rows: Mapping[UUID, Any], entries: Iterable[TimelineEntry]
-) -> dict[UUID, Any]:
-    after = dict(rows)
-    for entry in entries:
-        after[entry.order_id] = projection.project(after.get(entry.order_id), entry)
-    return after
 
 
 def _save(

@@ -7,7 +7,8 @@ rows, which are united at the end.
 
 import gc
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from multiprocessing.connection import Connection as Pipe
 from typing import Any
@@ -15,7 +16,6 @@ from typing import Any
 import psycopg
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
-from sqlalchemy.exc import SQLAlchemyError
 
 from services.eventkit import db
 from services.eventkit import tables as kit
@@ -23,8 +23,9 @@ from services.eventkit.positions import Place
 from services.eventkit.rebuild import feed, generations
 from services.eventkit.rebuild.copying import copy_rows
 from services.eventkit.rebuild.generations import Generation
-from services.eventkit.rebuild.model import ReadModel
+from services.eventkit.rebuild.model import Folded, ReadModel
 from services.eventkit.records import RawRecord
+from services.eventkit.trouble import INFRASTRUCTURE
 
 CHUNK = 10_000
 
@@ -66,25 +67,77 @@ def copy(
     wanted: Callable[[], bool] = lambda: True,
 ) -> None:
     """Copies these offsets, chunk by chunk, as long as it is wanted."""
-    records = (record for _, record in feed.merged(bootstrap, share))
-    while (some := list(islice(records, chunk))) and wanted():
-        _copy(engine, model, generation, some)
+    left = {place: offsets for place, offsets in share.items() if offsets}
+    while left and wanted():
+        try:
+            _copy_all(engine, model, bootstrap, generation, left, chunk, wanted)
+        except Exception:  # if it is no record's fault, the next line raises it as well
+            _copy_chunk(engine, model, bootstrap, generation, left, chunk)
 
 
-def _copy(
-    engine: Engine, model: ReadModel, generation: Generation, chunk: Sequence[RawRecord]
+def _copy_all(
+    engine: Engine,
+    model: ReadModel,
+    bootstrap: str,
+    generation: Generation,
+    left: dict[Place, range],
+    chunk: int,
+    wanted: Callable[[], bool],
 ) -> None:
-    def write(conn: Connection, some: Sequence[RawRecord]) -> None:
-        folded = model.fold(some)
-        for table in model.tables:
-            copy_rows(conn, table, folded.rows[table.name])
-        _put_aside(conn, folded.letters)
+    """Copies all that is left, which it takes off; keeps no record, so it knows none at fault."""
+    records = (record for _, record in feed.merged(bootstrap, left))
+    while wanted():
+        passed: dict[Place, int] = {}
+        folded = model.fold(_noted(islice(records, chunk), passed))
+        if not passed:
+            left.clear()
+            return
+        with _chunk_of(engine, generation, left, passed) as conn:
+            _write(conn, model, folded)
 
+
+def _copy_chunk(
+    engine: Engine,
+    model: ReadModel,
+    bootstrap: str,
+    generation: Generation,
+    left: dict[Place, range],
+    chunk: int,
+) -> None:
+    """Copies the next chunk of what is left, and puts aside the records at fault."""
+    records = [record for _, record in islice(feed.merged(bootstrap, left), chunk)]
+    with _chunk_of(engine, generation, left, next_offsets(records)) as conn:
+        without_the_refused(
+            conn, model, records, lambda conn, some: _write(conn, model, model.fold(some))
+        )
+
+
+@contextmanager
+def _chunk_of(
+    engine: Engine, generation: Generation, left: dict[Place, range], passed: Mapping[Place, int]
+) -> Iterator[Connection]:
+    """The transaction of a chunk; what it passed is taken off what is left."""
     with engine.begin() as conn:
         conn.execute(sa.text("SET LOCAL synchronous_commit = off"))
         generations.look_at(conn, generation)
-        without_the_refused(conn, model, chunk, write)
-        generations.advance(conn, next_offsets(chunk))
+        yield conn
+        generations.advance(conn, passed)
+    for place, offset in passed.items():
+        left[place] = range(offset, left[place].stop)
+        if not left[place]:
+            del left[place]
+
+
+def _noted(records: Iterable[RawRecord], passed: dict[Place, int]) -> Iterator[RawRecord]:
+    for record in records:
+        passed[record.topic, record.partition] = record.offset + 1
+        yield record
+
+
+def _write(conn: Connection, model: ReadModel, folded: Folded) -> None:
+    for table in model.tables:
+        copy_rows(conn, table, folded.rows[table.name])
+    _put_aside(conn, folded.letters)
 
 
 def without_the_refused(
@@ -93,12 +146,12 @@ def without_the_refused(
     records: Sequence[RawRecord],
     write: Callable[[Connection, Sequence[RawRecord]], None],
 ) -> None:
-    """Writes records; those at fault where the database refuses are found by halving."""
+    """Writes records; those at fault where a rule or the database refuses are found by halving."""
     try:
         with conn.begin_nested():
             write(conn, records)
-    except (psycopg.Error, SQLAlchemyError) as error:
-        if not db.is_bad_data(error):
+    except Exception as error:
+        if not _is_a_records_fault(error):
             raise
         if len(records) == 1:
             letter = model.refused(records[0], error)
@@ -107,6 +160,10 @@ def without_the_refused(
         middle = len(records) // 2
         for some in (records[:middle], records[middle:]):
             without_the_refused(conn, model, some, write)
+
+
+def _is_a_records_fault(error: Exception) -> bool:
+    return db.is_bad_data(error) or not isinstance(error, (*INFRASTRUCTURE, psycopg.Error))
 
 
 def _put_aside(conn: Connection, letters: Sequence[Mapping[str, Any]]) -> None:

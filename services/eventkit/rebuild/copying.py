@@ -1,64 +1,83 @@
 """Rows into a table by COPY: many times quicker than INSERT, and one way for any table."""
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import cache
 from operator import attrgetter
 from typing import Any
+from uuid import UUID
 
 import sqlalchemy as sa
+from pydantic_core import to_json
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.engine import Connection
 
 from services.eventkit.rebuild.model import Rows
 
-_LINES = 1000
+_AT_ONCE = 1000
 _ESCAPES = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
+_NULL = r"\N"
 
 
 def copy_rows(conn: Connection, table: sa.Table, rows: Rows) -> None:
     """Writes all rows; raises a database error of psycopg where one is refused."""
-    names = [column.name for column in table.columns if column.computed is None]
-    listed = ", ".join(f'"{name}"' for name in names)
-    line = _line(table, tuple(names))
+    columns = [column for column in table.columns if column.computed is None]
+    listed = ", ".join(f'"{column.name}"' for column in columns)
     driver = conn.connection.driver_connection
     assert driver is not None
     with (
         driver.cursor() as cursor,
         cursor.copy(f"COPY {table.name} ({listed}) FROM STDIN") as copy,
     ):
-        for start in range(0, len(rows), _LINES):
-            copy.write("".join([line(row) for row in rows[start : start + _LINES]]))
+        for start in range(0, len(rows), _AT_ONCE):
+            copy.write(lines(columns, rows[start : start + _AT_ONCE]))
+
+
+def lines(columns: Sequence[sa.Column[Any]], rows: Rows) -> str:
+    """The rows as text, made column by column: most of the work is one call for many values."""
+    values = zip(*map(attrgetter(*(column.name for column in columns)), rows), strict=True)
+    texts = [_texts(column)(some) for column, some in zip(columns, values, strict=True)]
+    return "\n".join([*map("\t".join, zip(*texts, strict=True)), ""])
 
 
 @cache
-def _line(table: sa.Table, names: tuple[str, ...]) -> Callable[[Any], str]:
-    values = attrgetter(*names)
-    texts: Sequence[Callable[[Any], str]] = [_text_of(table.c[name]) for name in names]
+def _texts(column: sa.Column[Any]) -> Callable[[Sequence[Any]], Iterable[str]]:
+    """Makes the texts of a column's values."""
+    made = _texts_of(column)
+    if not column.nullable:
+        return made
 
-    def line(row: Any) -> str:
-        fields = [
-            r"\N" if value is None else text(value)
-            for text, value in zip(texts, values(row), strict=True)
-        ]
-        return "\t".join(fields) + "\n"
+    def or_null(values: Sequence[Any]) -> Iterable[str]:
+        if None not in values:
+            return made(values)
+        given = iter(made([value for value in values if value is not None]))
+        return [_NULL if value is None else next(given) for value in values]
 
-    return line
+    return or_null
 
 
-def _text_of(column: sa.Column[Any]) -> Callable[[Any], str]:
+def _texts_of(column: sa.Column[Any]) -> Callable[[Sequence[Any]], Iterable[str]]:
     if isinstance(column.type, JSONB):
-        return _json
+        return _jsons
+    if isinstance(column.type, sa.Text):
+        return _escaped
     if isinstance(column.type, sa.DateTime):
-        return datetime.isoformat
-    return _escaped if isinstance(column.type, sa.Text) else str
+        return lambda values: map(datetime.isoformat, values)
+    if isinstance(column.type, sa.Uuid):
+        return lambda values: map(_HEX, values)
+    return lambda values: map(str, values)
 
 
-def _escaped(text: str) -> str:
-    return text.translate(_ESCAPES) if not text.isprintable() or "\\" in text else text
+_HEX: Callable[[UUID], str] = attrgetter("hex")  # a third of the time of its `str`
 
 
-def _json(value: Any) -> str:
+def _escaped(texts: Sequence[str]) -> Iterable[str]:
+    whole = "".join(texts)
+    if whole.isprintable() and "\\" not in whole:
+        return texts
+    return [text.translate(_ESCAPES) for text in texts]
+
+
+def _jsons(values: Sequence[Any]) -> Iterable[str]:
     # JSON has no control characters of its own left: only its backslashes are to be doubled.
-    return json.dumps(value).replace("\\", "\\\\")
+    return [to_json(value).decode().replace("\\", "\\\\") for value in values]

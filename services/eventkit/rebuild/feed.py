@@ -33,7 +33,9 @@ def read(bootstrap: str, ranges: Ranges) -> Iterator[Timed]:
             if first is not None:
                 heard = time.monotonic()
                 for message in (first, *consumer.consume(999, 0)):
-                    yield from _one(message, left)
+                    taken = _taken(message, left)
+                    if taken is not None:
+                        yield taken
             elif time.monotonic() - heard > _SILENCE:
                 raise Unreachable(f"broker: nothing of {len(left)} partitions for {_SILENCE:.0f} s")
     finally:
@@ -49,7 +51,8 @@ def merged(bootstrap: str, ranges: Ranges) -> Iterator[Timed]:
     return heapq.merge(*feeds, key=itemgetter(0))
 
 
-def _one(message: Any, left: dict[Place, int]) -> Iterator[Timed]:
+def _taken(message: Any, left: dict[Place, int]) -> Timed | None:
+    """The record, if it is one that is wanted."""
     place = (message.topic(), message.partition())
     error = message.error()
     if error is not None:
@@ -57,16 +60,16 @@ def _one(message: Any, left: dict[Place, int]) -> Iterator[Timed]:
             left.pop(place, None)
         elif error.code() == KafkaError._AUTO_OFFSET_RESET or error.fatal():
             raise Unreachable(f"broker: {error.str()}")
-        return
+        return None
     offset = message.offset()
     stop = left.get(place, 0)
     if offset + 1 >= stop:
         left.pop(place, None)
-    if offset < stop:
-        yield (
-            message.timestamp()[1],
-            RawRecord(*place, offset, message.key(), message.value(), message.headers() or ()),
-        )
+    if offset >= stop:
+        return None
+    headers = message.headers() or ()
+    record = RawRecord(*place, offset, message.key(), message.value(), headers)
+    return message.timestamp()[1], record
 
 
 def _config(bootstrap: str) -> dict[str, Any]:

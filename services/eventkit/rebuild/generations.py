@@ -126,22 +126,26 @@ def advance(conn: Connection, positions: Mapping[Place, int]) -> None:
             conn.execute(sa.insert(table).values(row))
 
 
-def index(conn: Connection, model: ReadModel, generation: Generation) -> None:
-    """Gives the copied tables the keys and indexes of the live ones; they are then whole."""
+def index(conn: Connection, model: ReadModel, generation: Generation, table: sa.Table) -> None:
+    """Gives a copied table the keys and indexes of the live one, unless it has them already."""
     look_at(conn, generation)
     conn.execute(sa.text(f"SET LOCAL maintenance_work_mem = '{_BUILD_MEMORY}'"))
-    for table in model.tables:
-        keys, indexes = _definitions(conn, table)
-        try:
-            with conn.begin_nested():
-                _alter(conn, generation, table, keys)
-        except IntegrityError:
-            model.unite(conn, table)
+    if _definitions(conn, generation, table)[0]:
+        return
+    keys, indexes = _definitions(conn, current(conn), table)
+    try:
+        with conn.begin_nested():
             _alter(conn, generation, table, keys)
-        for definition in indexes:
-            conn.execute(sa.text(definition.replace(" ON public.", f" ON {generation.schema}.")))
-        conn.execute(sa.text(f"ANALYZE {generation.schema}.{table.name}"))
-    set_status(conn, generation, READY)
+    except IntegrityError:
+        model.unite(conn, table)
+        _alter(conn, generation, table, keys)
+    for definition in indexes:
+        conn.execute(sa.text(definition.replace(" ON public.", f" ON {generation.schema}.")))
+
+
+def analyze(conn: Connection, generation: Generation, table: sa.Table) -> None:
+    """Lets PostgreSQL know what is in a table, for its plans."""
+    conn.execute(sa.text(f"ANALYZE {generation.schema}.{table.name}"))
 
 
 def _alter(conn: Connection, of: Generation, table: sa.Table, clauses: Sequence[str]) -> None:
@@ -149,9 +153,9 @@ def _alter(conn: Connection, of: Generation, table: sa.Table, clauses: Sequence[
         conn.execute(sa.text(f"ALTER TABLE {of.schema}.{table.name} {clause}"))
 
 
-def _definitions(conn: Connection, table: sa.Table) -> tuple[list[str], list[str]]:
-    """The live table's primary key as a clause, and its other indexes as statements."""
-    name = {"name": f"public.{table.name}"}
+def _definitions(conn: Connection, of: Generation, table: sa.Table) -> tuple[list[str], list[str]]:
+    """A table's primary key as a clause, and its other indexes as statements."""
+    name = {"name": f"{of.schema}.{table.name}"}
     keys = conn.execute(
         sa.text(
             "SELECT format('ADD CONSTRAINT %I ', conname) || pg_get_constraintdef(oid)"

@@ -1,6 +1,6 @@
 """What a service tells about its read model, so that it can be rebuilt."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -33,10 +33,10 @@ class Folded:
 class ReadModel(Protocol):
     """A read model. It travels to other processes, so it must be picklable.
 
-    ``tables`` are those of a generation. Each has a primary key; where a table is united from
-    another one, it comes behind it. A transaction that reads several reads the last one first: a
-    swap locks them in that order. ``version`` is raised whenever the same events would give
-    other rows.
+    ``tables`` are those of a generation. Each has a primary key; where one is united from another,
+    it is from the first, which is indexed before all others. A transaction that reads several
+    reads the last one first: a swap locks them in that order. ``version`` is raised whenever the
+    same events would give other rows.
     """
 
     @property
@@ -66,8 +66,8 @@ class ReadModel(Protocol):
         """
         ...
 
-    def fold(self, records: Sequence[RawRecord]) -> Folded:
-        """Rows made from these records alone, in memory."""
+    def fold(self, records: Iterable[RawRecord]) -> Folded:
+        """Rows made from these records alone, in memory; raises what a rule raises at one."""
         ...
 
     def unite(self, conn: Connection, table: sa.Table) -> None:
@@ -75,9 +75,12 @@ class ReadModel(Protocol):
         ...
 
     def apply(self, conn: Connection, records: Sequence[RawRecord]) -> None:
-        """Takes records in as the live model does, into tables that have rows already."""
+        """Takes records in as the live model does, into tables that have rows already.
+
+        Raises what a rule raises at one.
+        """
         ...
 
     def refused(self, record: RawRecord, error: Exception) -> Mapping[str, Any] | None:
-        """The row for ``dead_letters``, if any, of a record that the database does not take."""
+        """The row for ``dead_letters``, if any, of a record that a rule or the database refuses."""
         ...

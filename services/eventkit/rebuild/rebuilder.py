@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -34,6 +35,7 @@ from services.eventkit.records import RawRecord
 _ONE_AT_A_TIME = 7_201_116  # any number, as long as every rebuild takes the same one
 _POLL = 0.3
 _BATCH = 500
+_INDEXED_AT_ONCE = 2
 _NEAR = 500
 _BROKER_WITHIN = 30.0
 _LOCK_NOT_AVAILABLE, _DEADLOCK = "55P03", "40P01"
@@ -211,11 +213,30 @@ class Rebuilder:
             bulk.copy(self._engine, self._model, self._bootstrap, generation, left, self._chunk)
             self._progress(Progress("copying", total, total))
         self._progress(Progress("indexing", total, total))
+        first, *others = self._model.tables
+        self._index(generation, first)
+        with ThreadPoolExecutor(_INDEXED_AT_ONCE) as pool:
+            steps = [pool.submit(self._index_and_analyze, generation, one) for one in others]
+            steps.append(pool.submit(self._analyze, generation, first))
+        for step in steps:
+            step.result()
         with self._engine.begin() as conn:
-            generations.index(conn, self._model, generation)
+            generations.set_status(conn, generation, READY)
             ready = generations.find(conn, READY)
         assert ready is not None
         return ready
+
+    def _index_and_analyze(self, generation: Generation, table: sa.Table) -> None:
+        self._index(generation, table)
+        self._analyze(generation, table)
+
+    def _index(self, generation: Generation, table: sa.Table) -> None:
+        with self._engine.begin() as conn:
+            generations.index(conn, self._model, generation, table)
+
+    def _analyze(self, generation: Generation, table: sa.Table) -> None:
+        with self._engine.begin() as conn:
+            generations.analyze(conn, generation, table)
 
     def _reach(self, generation: Generation) -> dict[Place, Reach]:
         with self._engine.begin() as conn:

@@ -1,7 +1,7 @@
 """Shadow rebuild: the same rows, what differs is named, the way back, and what cannot be."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,7 +13,9 @@ from services.eventkit.rebuild import rebuilder
 from services.eventkit.rebuild.compare import compare
 from services.eventkit.rebuild.model import RebuildFailed, RebuildRefused
 from services.eventkit.rebuild.rebuilder import Progress
-from services.projector import control
+from services.projector import control, rebuild
+from services.projector.projections import OTHERS, VIEW
+from services.projector.views import TimelineEntry
 from tests.integration.projector.rig import Rig
 from tests.integration.projector.traffic import many, story, told
 from tests.unit.projector.stories import CONFIRMED
@@ -87,6 +89,27 @@ def test_what_cannot_be_projected_is_put_aside_once(filled: Rig) -> None:
     filled.change("DELETE FROM dead_letters")
     filled.rebuilder().rebuild()
     assert Counter(filled.rows(query)) == {("not_avro",): 1, ("refused",): 1}
+
+
+def test_a_record_that_a_rule_refuses_is_put_aside_alone(
+    filled: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ((message_id,),) = filled.rows(
+        "SELECT message_id FROM order_timeline WHERE event_type = 'OrderPlaced' ORDER BY 1 LIMIT 1"
+    )
+
+    def fold(view: Any, entries: Sequence[TimelineEntry]) -> Any:
+        if any(entry.message_id == message_id for entry in entries):
+            raise ValueError("no such order")
+        return VIEW.fold(view, entries)
+
+    monkeypatch.setattr(rebuild, "PROJECTIONS", (replace(VIEW, fold=fold), *OTHERS))
+    report = filled.rebuilder().rebuild()
+    live, rebuilt = report.comparison.rows["order_timeline"]
+    assert not report.swapped and rebuilt == live - 1
+    letters = f"generation_{report.generation.number}.dead_letters"
+    query = f"SELECT reason, event_type FROM {letters} WHERE message_id = :m"
+    assert filled.rows(query, m=message_id) == [("rule", "OrderPlaced")]
 
 
 def test_a_falsified_row_is_named_and_blocks_the_swap(filled: Rig) -> None:
@@ -178,6 +201,23 @@ def test_topics_that_were_made_anew_are_noticed(filled: Rig) -> None:
     filled.change("UPDATE generations SET status = 'copying' WHERE status = 'ready'")
     with pytest.raises(RebuildRefused, match="has no offset 1000000 any more"):
         filled.rebuilder().rebuild()
+
+
+def test_what_a_run_had_indexed_before_it_was_killed_is_not_indexed_again(filled: Rig) -> None:
+    before = filled.everything()
+    indexes = "SELECT * FROM pg_indexes WHERE schemaname = 'public' ORDER BY 3"
+    wanted = filled.rows(indexes)
+    filled.rebuilder().rebuild(swap=False)
+    schema = f"generation_{max(generations(filled))}"
+    filled.change(f"ALTER TABLE {schema}.order_view DROP CONSTRAINT order_view_pkey")
+    of_view = f"WHERE schemaname = '{schema}' AND tablename = 'order_view'"
+    for (name,) in filled.rows(f"SELECT indexname FROM pg_indexes {of_view}"):
+        filled.change(f"DROP INDEX {schema}.{name}")
+    filled.change("UPDATE generations SET status = 'copying' WHERE status = 'ready'")
+    report = filled.rebuilder().rebuild()
+    assert report.swapped and report.comparison.differing == 0
+    assert filled.everything() == before
+    assert filled.rows(indexes) == wanted
 
 
 def _projects_again(rig: Rig, partition_0: bool = False) -> None:

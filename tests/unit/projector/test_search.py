@@ -4,14 +4,15 @@ import random
 
 import pytest
 
-from services.projector.search import project
+from services.projector.search import OrderSearch, fold
+from services.projector.views import TimelineEntry
 from tests.unit.projector.stories import CONFIRMED, ORDER, OUT_OF_STOCK, STORIES, entries
 
 
-def words(*steps: object) -> set[str]:
-    row = None
+def words(*steps: TimelineEntry) -> set[str]:
+    row: OrderSearch | None = None
     for entry in steps:
-        row = project(row, entry)  # type: ignore[arg-type]
+        row = fold(row, [entry])
     assert row is not None
     found = row.words.split(" ")
     assert found == sorted(set(found))

@@ -17,6 +17,7 @@ from services.projector.views import (
     is_repeat_or_older,
     project,
 )
+from services.projector.views import fold as fold_at_once
 from tests.unit.projector import stories
 
 
@@ -49,6 +50,15 @@ def test_repeats_change_nothing(data: st.DataObject, name: str) -> None:
     renamed = [replace(entry, message_id=uuid4(), offset=entry.offset + 100) for entry in repeats]
     arrived = data.draw(st.permutations([*happened, *repeats, *renamed]))
     assert fold(arrived) == fold(happened)
+
+
+@given(st.data(), st.sampled_from(sorted(stories.STORIES)))
+def test_several_events_at_once_give_what_one_after_the_other_gives(
+    data: st.DataObject, name: str
+) -> None:
+    arrived = data.draw(st.permutations(stories.entries(stories.STORIES[name])))
+    at = data.draw(st.integers(1, len(arrived) - 1))
+    assert fold_at_once(fold_at_once(None, arrived[:at]), arrived[at:]) == fold(arrived)
 
 
 def test_every_event_of_every_story_is_projected() -> None:
