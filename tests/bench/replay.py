@@ -1,8 +1,9 @@
 """How fast a shadow rebuild is: ``python -m tests.bench.replay --events 1000000``.
 
 On the stack of ``make up``, with topics, a group, a database and an agent of its own, all gone at
-the end. One run measures, on the same events: a bare loop that consumes and decodes, in one process
-and in as many as the rebuild has; the Faust agent; the shadow rebuild.
+the end. One run measures, on the same events: the Faust agent, which may stop after the first of
+them; a bare loop that consumes and decodes, in one process and in as many as the rebuild has; the
+shadow rebuild, beside a live model that has all of them.
 """
 
 import argparse
@@ -13,13 +14,15 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import psutil
+import sqlalchemy as sa
 from confluent_kafka import Consumer, TopicPartition
 
 from infra.local import lifecycle
@@ -38,6 +41,7 @@ from services.eventkit.records import RawRecord, read
 from services.eventkit.schemas import Schemas
 from tests.bench.generator import events, produce
 from tests.integration.projector.rig import Rig, rig
+from tests.integration.projector.traffic import Told
 from tests.live_stack import LiveStack
 
 PARTITIONS = 6
@@ -116,33 +120,52 @@ def cost(what: Callable[[], Any], events: int) -> dict[str, float]:
     return {"events_per_second": events / took, "cpu_us_per_event": cpu / events * 1e6}
 
 
-def measure(made: Rig, number: int, agent: bool) -> dict[str, Any]:
-    """One run, on the same events."""
-    say(f"producing {number:,} events")
-    total = produce(
-        made.bootstrap, f"{made.group}.", events(number), lambda n: say(f"  {n:,}", end="\r")
-    )
+def measure(made: Rig, number: int, of_agent: int) -> dict[str, Any]:
+    """One run, on the same events; ``of_agent`` is how many of them the agent reads, at least."""
+    stream = events(number)
+    processes = os.cpu_count() or 1
+    found: dict[str, Any] = {"processes": processes}
+    if of_agent:
+        found["agent_events"] = tell(made, islice(stream, of_agent))
+        found |= agent(made, found["agent_events"])
+    total = found["events"] = found.get("agent_events", 0) + tell(made, stream)
     admin = admin_client(made.bootstrap)
     ends = log_offsets(admin, places_of(admin, made.topics), LATEST, 30)
     assert sum(ends.values()) == total
-    processes = os.cpu_count() or 1
-    found: dict[str, Any] = {"events": total, "processes": processes}
     say("bare loop")
     for name, whole in (("avro", False), ("envelope_and_avro", True)):
         alone = partial(bare, made.bootstrap, ends, whole)
         found[f"bare_{name}"] = cost(alone, total)
         together = partial(bare_in_processes, made.bootstrap, ends, whole, processes)
         found[f"bare_{name}_in_processes"] = cost(together, total)
-    if agent:
-        say("agent")
-        made.start()
-        found["agent"] = cost(lambda: made.caught_up(total), total) | _cpu_of_agent(made, total)
-        made.kill()
-    else:
+    if of_agent < number:
+        say("the live model, by a rebuild that is not measured")
         _as_if_read(made, ends)
+        made.rebuilder().rebuild(accept=True)
+        _settle(made)
     say("rebuild")
-    found |= rebuild(made, total)
-    return found
+    return found | rebuild(made, total)
+
+
+def tell(made: Rig, stream: Iterator[Told]) -> int:
+    """Writes the events to the topics; returns how many there were."""
+    return produce(
+        made.bootstrap, f"{made.group}.", stream, lambda n: say(f"producing {n:,}", end="\r")
+    )
+
+
+def agent(made: Rig, number: int) -> dict[str, Any]:
+    """The agent from nothing to the end, and in how many rows a rebuild differs from its own."""
+    say("agent")
+    made.start()
+    assert made.agent
+    spent = cost(lambda: made.caught_up(number), number)
+    times = psutil.Process(made.agent.pid).cpu_times()
+    made.kill()
+    spent["cpu_us_per_event"] = (times.user + times.system) / number * 1e6
+    report = made.rebuilder().rebuild(swap=False)
+    made.rebuilder().drop()
+    return {"agent": spent, "differing_from_agent": report.comparison.differing}
 
 
 def rebuild(made: Rig, events: int) -> dict[str, Any]:
@@ -158,7 +181,7 @@ def rebuild(made: Rig, events: int) -> dict[str, Any]:
 
     reports: list[Report] = []
     run = made.rebuilder(progress=progress).rebuild
-    spent = cost(lambda: reports.append(run(accept=True)), events)
+    spent = cost(lambda: reports.append(run()), events)
     (report,) = reports
     stop.set()
     watching.join()
@@ -167,24 +190,30 @@ def rebuild(made: Rig, events: int) -> dict[str, Any]:
         "rebuild_seconds": report.events / spent["events_per_second"],
         "steps_began_at": steps,
         "live_model_stopped_seconds": report.stopped,
+        "swapped": report.swapped,
         "differing": report.comparison.differing,
         "rows": {name: rows[1] for name, rows in report.comparison.rows.items()},
         "memory_mb_by_quarter": [memory.most(part) for part in range(4)],
     }
 
 
-def _cpu_of_agent(made: Rig, events: int) -> dict[str, float]:
-    assert made.agent
-    times = psutil.Process(made.agent.pid).cpu_times()
-    return {"cpu_us_per_event": (times.user + times.system) / events * 1e6}
-
-
 def _as_if_read(made: Rig, ends: Mapping[Place, int]) -> None:
-    """Without an agent there is nothing to compare with, only offsets to read up to."""
+    """For a rebuild to read up to: it makes the rows of what the agent has not read."""
     for (topic, partition), end in ends.items():
         made.change(
-            "INSERT INTO projection_offsets VALUES (:t, :p, :o)", t=topic, p=partition, o=end
+            "INSERT INTO projection_offsets VALUES (:t, :p, :o)"
+            " ON CONFLICT (topic, partition) DO UPDATE SET next_offset = excluded.next_offset",
+            t=topic,
+            p=partition,
+            o=end,
         )
+
+
+def _settle(made: Rig) -> None:
+    """What PostgreSQL would do in the background after so much new, done at once."""
+    with made.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
+        conn.execute(sa.text("VACUUM (ANALYZE)"))
+        conn.execute(sa.text("CHECKPOINT"))
 
 
 def say(text: str, end: str = "\n") -> None:
@@ -196,14 +225,17 @@ def main(arguments: Sequence[str]) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=100_000)
-    parser.add_argument("--no-agent", action="store_true", help="leave the slow part out")
+    parser.add_argument(
+        "--agent-events", type=int, help="how many of them the agent reads, the slow part: all"
+    )
     options = parser.parse_args(arguments)
     stack = LiveStack(lifecycle.up())
     with (
         tempfile.TemporaryDirectory() as folder,
         rig(stack, Path(folder) / "agent.log", partitions=PARTITIONS) as made,
     ):
-        found = measure(made, options.events, not options.no_agent)
+        of_agent = options.events if options.agent_events is None else options.agent_events
+        found = measure(made, options.events, of_agent)
     print(json.dumps(found, indent=2))
 
 
