@@ -17,6 +17,8 @@ _ENOUGH = 5
 """Orders without which a window says nothing."""
 _REMEMBERED = 120
 """Windows that say what is usual: a fifth of them were quicker."""
+_SHOWN = 10
+"""Windows that have shown how many can be placed: one alone may be a moment of nothing."""
 _FORGOTTEN = 10.0
 """Seconds without enough orders, after which all are let in again."""
 _BURST = 20.0
@@ -41,6 +43,7 @@ class Pace:
         self._took: list[float] = []
         self._refused = self._was_slow = False
         self._usual: deque[float] = deque(maxlen=_REMEMBERED)
+        self._placed: deque[float] = deque(maxlen=_SHOWN)
         self._left = 0.0
         self._limit = quick
         self.rate: float | None = None
@@ -83,14 +86,15 @@ class Pace:
 
     def _judge(self, took: float, rate: float) -> None:
         self._usual.append(took)
+        self._placed.append(rate)
         self._limit = max(self._quick, self._slower * sorted(self._usual)[len(self._usual) // 5])
         slow, was_slow = took > self._limit, self._was_slow
         self._was_slow = slow
         if self.rate is None:
             begins = (slow and was_slow) or took > 2 * self._limit
-            self.rate = max(_LEAST, _LESS * rate) if begins else None
+            self.rate = max(_LEAST, _LESS * max(self._placed)) if begins else None
         elif slow:
-            self.rate = max(_LEAST, _LESS * min(rate, self.rate))
+            self.rate = max(_LEAST, _LESS * self.rate)
         elif self._refused:
             self.rate += _LITTLE_MORE if took > self._limit / 2 else _MORE
         else:
