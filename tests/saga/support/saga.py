@@ -2,6 +2,7 @@
 
 import re
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -26,6 +27,7 @@ from tests.saga.support.wait import until
 
 SUFFIX = re.compile(r"-[0-9a-f]{8}\b")
 OPEN_STOCK = 1000
+OVERLOADED = "/problems/overloaded"
 
 
 class Saga:
@@ -249,5 +251,7 @@ class Saga:
             answer = self.shop.orders.send("POST", "/orders", json=body, headers=headers)
         except CliError:
             return None  # no answer, or none in time: nobody knows what became of it
-        come_back = answer.status_code == httpx.codes.SERVICE_UNAVAILABLE
-        return None if come_back else answer
+        if answer.is_server_error and answer.json()["type"] == OVERLOADED:
+            time.sleep(float(answer.headers["Retry-After"]))  # as it says
+            return None
+        return answer
