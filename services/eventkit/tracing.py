@@ -115,7 +115,7 @@ def traceparent_of(context: Context) -> str | None:
     return carrier.get("traceparent")
 
 
-def is_dropped(context: Context) -> bool:
+def _is_dropped(context: Context) -> bool:
     """True where whoever began the trace decided that nothing of it is recorded."""
     around = trace.get_current_span(context).get_span_context()
     return around.is_valid and not around.trace_flags.sampled
@@ -148,7 +148,7 @@ class SpanBatch:
         Where a trace is not recorded there is nothing to start or describe: its context is handed
         on. ``began`` is in nanoseconds since 1970, now by default.
         """
-        if is_dropped(parent):
+        if _is_dropped(parent):
             return parent
         span = _TRACER.start_span(name, parent, kind, describe(), start_time=began)
         self._open.append(span)

@@ -18,6 +18,11 @@ AWAY: Final = "infrastructure away"
 REFUSED: Final = "the database refuses a statement of ours"
 
 
+def is_the_records_fault(error: BaseException, *more: type[Exception]) -> bool:
+    """True where the same records would fail again: neither infrastructure nor ``more`` is away."""
+    return db.is_bad_data(error) or not isinstance(error, (*INFRASTRUCTURE, *more))
+
+
 def tell(log: Any, error: BaseException, then: str, **fields: Any) -> None:
     """Logs why the work in hand waits, and ``then``: what waits or comes next.
 

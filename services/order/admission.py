@@ -7,6 +7,7 @@ answer refuses nobody: an order is stored without it. And here: how long placing
 """
 
 import asyncio
+import math
 import time
 from collections.abc import AsyncIterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -61,8 +62,8 @@ class Admission:
         self._admin = admin_client(settings.kafka_bootstrap)
         self._why: str | None = None
         self._turns = asyncio.Semaphore(settings.admission_at_once)
-        slower, quick = settings.admission_slower, settings.admission_quick
-        self._pace = Pace(slower, quick, time.monotonic()) if slower else None
+        slower, quick = settings.admission_slower or math.inf, settings.admission_quick
+        self._pace = Pace(slower, quick, time.monotonic())
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:
@@ -74,7 +75,7 @@ class Admission:
             detail = f"The system is behind with the orders it has: {self._why}."
             raise _overloaded(detail, self._settings.admission_retry_after)
         came = time.monotonic()
-        if self._pace and not self._pace.lets_in(came):
+        if not self._pace.lets_in(came):
             raise _overloaded("More orders are being placed than can be.")
         try:
             async with asyncio.timeout(_PATIENCE):
@@ -82,15 +83,14 @@ class Admission:
         except TimeoutError:
             raise _overloaded("Placing orders takes too long.") from None
         try:
-            if self._pace and self._pace.is_too_late(time.monotonic() - came):
+            if self._pace.is_too_late(time.monotonic() - came):
                 raise _overloaded("More orders are being placed than can be.")
             yield
         finally:
             self._turns.release()
         now = time.monotonic()
-        if self._pace:
-            self._pace.placed(now - came, now)
-            PACE.set(self._pace.rate or 0)
+        self._pace.placed(now - came, now)
+        PACE.set(self._pace.rate or 0)
 
     @asynccontextmanager
     async def lifespan(self, _: Any) -> AsyncIterator[None]:

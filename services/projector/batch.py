@@ -11,11 +11,10 @@ from sqlalchemy.exc import DBAPIError
 
 from services.eventkit import hops, logs, metrics, tracing
 from services.eventkit.codec import Codec
-from services.eventkit.db import is_bad_data
 from services.eventkit.envelope import event_type_of
 from services.eventkit.records import Message, Poison, RawRecord, read
 from services.eventkit.taken import TakenSpans
-from services.eventkit.trouble import INFRASTRUCTURE
+from services.eventkit.trouble import is_the_records_fault
 from services.projector import control, letters, store, timeline
 from services.projector.views import TimelineEntry
 
@@ -126,7 +125,7 @@ def _next_offsets(records: Iterable[RawRecord]) -> store.Positions:
 
 
 def _is_the_records_fault(error: Exception) -> bool:
-    return is_bad_data(error) or not isinstance(error, (*INFRASTRUCTURE, control.Paused))
+    return is_the_records_fault(error, control.Paused)
 
 
 def _report(found: Sequence[Read], outcomes: Sequence[str], poisons: Sequence[Poison]) -> None:

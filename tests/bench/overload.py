@@ -100,8 +100,7 @@ def until_read(settings: Settings) -> float:
     began = time.monotonic()
 
     def nothing_left() -> bool:
-        groups = read_groups(settings.kafka_bootstrap)
-        return not any(lag.events for group in groups for lag in group.lags)
+        return not any(group.events for group in read_groups(settings.kafka_bootstrap))
 
     until(nothing_left, "the lag to end", _ENDINGS_WITHIN)
     return time.monotonic() - began

@@ -9,6 +9,7 @@ import gc
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
 from multiprocessing.connection import Connection as Pipe
 from typing import Any
@@ -19,13 +20,13 @@ from sqlalchemy.engine import Connection, Engine
 
 from services.eventkit import db
 from services.eventkit import tables as kit
-from services.eventkit.positions import Place
+from services.eventkit.positions import Place, Unreachable
 from services.eventkit.rebuild import feed, generations
 from services.eventkit.rebuild.copying import copy_rows
 from services.eventkit.rebuild.generations import Generation
 from services.eventkit.rebuild.model import Folded, ReadModel
 from services.eventkit.records import RawRecord
-from services.eventkit.trouble import INFRASTRUCTURE
+from services.eventkit.trouble import is_the_records_fault
 
 CHUNK = 10_000
 
@@ -68,76 +69,76 @@ def copy(
 ) -> None:
     """Copies these offsets, chunk by chunk, as long as it is wanted."""
     left = {place: offsets for place, offsets in share.items() if offsets}
+    copying = _Copying(engine, model, bootstrap, generation, chunk, left)
     while left and wanted():
         try:
-            _copy_all(engine, model, bootstrap, generation, left, chunk, wanted)
-        except Exception:  # if it is no record's fault, the next line raises it as well
-            _copy_chunk(engine, model, bootstrap, generation, left, chunk)
+            copying.go_on(wanted)
+        except Exception as error:
+            if not _is_a_records_fault(error):
+                raise
+            copying.sort_out()
 
 
-def _copy_all(
-    engine: Engine,
-    model: ReadModel,
-    bootstrap: str,
-    generation: Generation,
-    left: dict[Place, range],
-    chunk: int,
-    wanted: Callable[[], bool],
-) -> None:
-    """Copies all that is left, which it takes off; keeps no record, so it knows none at fault."""
-    records = (record for _, record in feed.merged(bootstrap, left))
-    while wanted():
-        passed: dict[Place, int] = {}
-        folded = model.fold(_noted(islice(records, chunk), passed))
-        if not passed:
-            left.clear()
-            return
-        with _chunk_of(engine, generation, left, passed) as conn:
-            _write(conn, model, folded)
+@dataclass(frozen=True, slots=True)
+class _Copying:
+    """A share that is being copied; what was copied is taken off ``left``."""
 
+    engine: Engine
+    model: ReadModel
+    bootstrap: str
+    generation: Generation
+    chunk: int
+    left: dict[Place, range]
 
-def _copy_chunk(
-    engine: Engine,
-    model: ReadModel,
-    bootstrap: str,
-    generation: Generation,
-    left: dict[Place, range],
-    chunk: int,
-) -> None:
-    """Copies the next chunk of what is left, and puts aside the records at fault."""
-    records = [record for _, record in islice(feed.merged(bootstrap, left), chunk)]
-    with _chunk_of(engine, generation, left, next_offsets(records)) as conn:
-        without_the_refused(
-            conn, model, records, lambda conn, some: _write(conn, model, model.fold(some))
-        )
+    def go_on(self, wanted: Callable[[], bool]) -> None:
+        """Copies all that is left; keeps no record, so it knows none at fault."""
+        records = self._records()
+        while wanted():
+            passed: dict[Place, int] = {}
+            folded = self.model.fold(_noted(islice(records, self.chunk), passed))
+            if not passed:
+                self.left.clear()
+                return
+            with self._transaction(passed) as conn:
+                self._write(conn, folded)
 
+    def sort_out(self) -> None:
+        """Copies the next chunk of what is left, and puts aside the records at fault."""
+        records = list(islice(self._records(), self.chunk))
+        with self._transaction(next_offsets(records)) as conn:
+            without_the_refused(
+                conn,
+                self.model,
+                records,
+                lambda conn, some: self._write(conn, self.model.fold(some)),
+            )
 
-@contextmanager
-def _chunk_of(
-    engine: Engine, generation: Generation, left: dict[Place, range], passed: Mapping[Place, int]
-) -> Iterator[Connection]:
-    """The transaction of a chunk; what it passed is taken off what is left."""
-    with engine.begin() as conn:
-        conn.execute(sa.text("SET LOCAL synchronous_commit = off"))
-        generations.look_at(conn, generation)
-        yield conn
-        generations.advance(conn, passed)
-    for place, offset in passed.items():
-        left[place] = range(offset, left[place].stop)
-        if not left[place]:
-            del left[place]
+    def _records(self) -> Iterator[RawRecord]:
+        return (record for _, record in feed.merged(self.bootstrap, self.left))
+
+    @contextmanager
+    def _transaction(self, passed: Mapping[Place, int]) -> Iterator[Connection]:
+        """The transaction of a chunk, with the offsets behind it."""
+        with self.engine.begin() as conn:
+            conn.execute(sa.text("SET LOCAL synchronous_commit = off"))
+            generations.look_at(conn, self.generation)
+            yield conn
+            generations.advance(conn, passed)
+        for place, offset in passed.items():
+            self.left[place] = range(offset, self.left[place].stop)
+            if not self.left[place]:
+                del self.left[place]
+
+    def _write(self, conn: Connection, folded: Folded) -> None:
+        for table in self.model.tables:
+            copy_rows(conn, table, folded.rows[table.name])
+        _put_aside(conn, folded.letters)
 
 
 def _noted(records: Iterable[RawRecord], passed: dict[Place, int]) -> Iterator[RawRecord]:
     for record in records:
         passed[record.topic, record.partition] = record.offset + 1
         yield record
-
-
-def _write(conn: Connection, model: ReadModel, folded: Folded) -> None:
-    for table in model.tables:
-        copy_rows(conn, table, folded.rows[table.name])
-    _put_aside(conn, folded.letters)
 
 
 def without_the_refused(
@@ -163,7 +164,7 @@ def without_the_refused(
 
 
 def _is_a_records_fault(error: Exception) -> bool:
-    return db.is_bad_data(error) or not isinstance(error, (*INFRASTRUCTURE, psycopg.Error))
+    return is_the_records_fault(error, psycopg.Error, Unreachable)
 
 
 def _put_aside(conn: Connection, letters: Sequence[Mapping[str, Any]]) -> None:

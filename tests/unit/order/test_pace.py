@@ -1,5 +1,6 @@
 """Pace: fewer orders are let in while placing them is slow, and all again when it is not."""
 
+import math
 from collections.abc import Callable
 
 from services.order.pace import Pace
@@ -114,3 +115,9 @@ def test_few_are_let_in_however_slow_it_is() -> None:
         if pace.lets_in(now):
             pace.placed(30.0, now)
     assert pace.rate == 5.0
+
+
+def test_without_a_limit_nobody_is_refused() -> None:
+    shop = machine(slower=math.inf)
+    shop.offer(CAPACITY / 2, 30)
+    assert shop.offer(3 * CAPACITY, 60)[1] == 0
