@@ -191,7 +191,7 @@ def _routes(engine: sa.Engine, meter: LagMeter) -> APIRouter:
         more = len(views) > limit
         page = views[:limit]
         following = _cursor_text(Cursor(page[-1].began_at, page[-1].order_id)) if more else None
-        return OrderPage(orders=[OrderOut(**asdict(view)) for view in page], next=following)
+        return OrderPage(orders=[OrderOut(**view._asdict()) for view in page], next=following)
 
     @router.get("/orders/{order_id}", responses=problem_responses(404))
     async def get_order(
@@ -204,7 +204,9 @@ def _routes(engine: sa.Engine, meter: LagMeter) -> APIRouter:
         """
         await _seen(engine, tenant, order_id, after, wait)
         view, timeline = await run_in_threadpool(_found, engine, tenant, order_id)
-        return OrderWithTimeline(**asdict(view), timeline=[EntryOut(**asdict(e)) for e in timeline])
+        return OrderWithTimeline(
+            **view._asdict(), timeline=[EntryOut(**e._asdict()) for e in timeline]
+        )
 
     @router.get("/orders/{order_id}/events", responses=problem_responses(404))
     async def get_history(
@@ -213,7 +215,7 @@ def _routes(engine: sa.Engine, meter: LagMeter) -> APIRouter:
         """The history of one order: its events, with topic, partition and offset."""
         await _seen(engine, tenant, order_id, after, wait)
         _, timeline = await run_in_threadpool(_found, engine, tenant, order_id)
-        return History(order_id=order_id, events=[EntryOut(**asdict(e)) for e in timeline])
+        return History(order_id=order_id, events=[EntryOut(**e._asdict()) for e in timeline])
 
     @router.get("/lag")
     def get_lag() -> LagOut:

@@ -5,7 +5,7 @@ Another one is a file with two pure functions, a table with a migration, and a l
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -26,7 +26,7 @@ Code writes a read model of its own version alone; another one is made by ``orde
 class Projection:
     """A table with one row an order: what the row is after some more events (of None: the first).
 
-    ``row`` is its dataclass; the fields are the columns that are written.
+    ``row`` is its named tuple; the fields are the columns that are written.
     """
 
     table: sa.Table
@@ -36,7 +36,7 @@ class Projection:
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns that are written."""
-        return tuple(field.name for field in fields(self.row))
+        return tuple(self.row._fields)
 
     def folded(self, rows: Mapping[UUID, Any], entries: Iterable[TimelineEntry]) -> dict[UUID, Any]:
         """The rows by order after some more events, order by order."""

@@ -4,7 +4,7 @@ Pure, like `views`. Words only ever come to an order, so any arrival order gives
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import UUID
 
 from services.projector.views import TimelineEntry
@@ -13,8 +13,7 @@ _PLAIN = {"customer_id", "currency", "payment_id", "reason", "kind"}
 _LISTS = {"lines", "short"}
 
 
-@dataclass(frozen=True, slots=True)
-class OrderSearch:
+class OrderSearch(NamedTuple):
     """An order's words, sorted, each once, with spaces between."""
 
     order_id: UUID

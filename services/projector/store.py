@@ -1,7 +1,7 @@
 """All SQL that writes the read model: one transaction a batch, one statement a table."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -21,7 +21,6 @@ APPLIED, OLDER, REPEAT = "applied", "older", "duplicate"
 
 Positions = Mapping[tuple[str, int], int]
 
-_ENTRY = [field.name for field in fields(TimelineEntry)]
 _NOT_NULL = [column.name for column in order_view.columns if not column.nullable]
 
 
@@ -132,13 +131,13 @@ def _save(
     conn: Connection, projection: Projection, before: Mapping[UUID, Any], after: Mapping[UUID, Any]
 ) -> None:
     changed = [key for key in sorted(after) if after[key] != before.get(key)]
-    rows = [_row(after[key], projection.columns) for key in changed]
+    rows = [after[key]._asdict() for key in changed]
     db.upsert_rows(conn, projection.table, rows)
 
 
 def _add_timeline(conn: Connection, entries: Sequence[TimelineEntry]) -> set[UUID]:
     """Inserts what is not there yet; returns the message ids that were new."""
-    rows = [_row(entry, _ENTRY) for entry in entries]
+    rows = [entry._asdict() for entry in entries]
     return set(db.insert_new_rows(conn, order_timeline, rows, order_timeline.c.message_id))
 
 

@@ -8,12 +8,12 @@ sequence. An event says two kinds of things:
 * *facts*, such as a total: true of the order for ever, filled in by whoever brings them first.
 
 Every arrival order of the same events therefore ends in the same view.
+
+Rows are named tuples: a rebuild makes millions of them, and a frozen dataclass takes twice as long.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
 from datetime import datetime
-from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -22,8 +22,7 @@ PENDING = "pending"
 SECRETS = frozenset({"payment_token"})
 
 
-@dataclass(frozen=True, slots=True)
-class TimelineEntry:
+class TimelineEntry(NamedTuple):
     """One event of an order, as it was read: a row of the order's timeline."""
 
     order_id: UUID
@@ -42,8 +41,7 @@ class TimelineEntry:
     data: Mapping[str, Any]  # as JSON has it: times are text
 
 
-@dataclass(frozen=True, slots=True)
-class OrderView:
+class OrderView(NamedTuple):
     """All that is known of one order; a column is None until an event brings it.
 
     ``began_at`` is the time of its earliest event, ``ended_at`` of its first ending. Money is in
@@ -105,14 +103,10 @@ def project(view: OrderView | None, entry: TimelineEntry) -> OrderView:
 
 def fold(view: OrderView | None, entries: Sequence[TimelineEntry]) -> OrderView:
     """The view after some more events of the order, at least one."""
-    draft = dict(zip(_NAMES, _values(view or begin(entries[0])), strict=True))
+    draft = (view or begin(entries[0]))._asdict()
     for entry in entries:
         _take_in(draft, entry)
-    return OrderView(*draft.values())
-
-
-_NAMES = tuple(field.name for field in fields(OrderView))
-_values = attrgetter(*_NAMES)
+    return OrderView._make(draft.values())
 
 
 def _take_in(draft: dict[str, Any], entry: TimelineEntry) -> None:

@@ -96,7 +96,8 @@ def shows_what_comes_last(view: OrderView | None, entry: TimelineEntry) -> Order
     """A projection in which the event read last wins; it keeps the versions all the same."""
     right = project(view, entry)
     versions = {name: getattr(right, name) for name in VERSIONS}
-    return replace(project(view, replace(entry, sequence=max(versions.values()) + 1)), **versions)
+    newest = entry._replace(sequence=max(versions.values()) + 1)
+    return project(view, newest)._replace(**versions)
 
 
 # --- calls

@@ -1,17 +1,14 @@
-"""The first pass of a rebuild: a process folds the partitions it is given, chunk by chunk.
+"""The first pass of a rebuild: partitions are folded chunk by chunk.
 
 A chunk is one transaction: its rows and the offsets behind it. Rows are folded from the records of
 their chunk alone, so memory does not grow with the log; an order that chunks share has several
 rows, which are united at the end.
 """
 
-import gc
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from multiprocessing.connection import Connection as Pipe
 from typing import Any
 
 import psycopg
@@ -29,33 +26,6 @@ from services.eventkit.records import RawRecord
 from services.eventkit.trouble import is_the_records_fault
 
 CHUNK = 10_000
-
-
-def work(
-    model: ReadModel,
-    url: str,
-    bootstrap: str,
-    generation: Generation,
-    shares: Sequence[Mapping[Place, range]],
-    chunk: int,
-    parent: int,
-    trouble: Pipe,
-) -> None:
-    """Copies one share after the other; what raises is told over the pipe.
-
-    It ends where its parent has gone: nobody would index what it copies.
-    """
-    gc.disable()  # nothing here makes cycles, and looking for them takes a quarter of the time
-    engine = db.make_engine(url, pool_size=1, name=f"rebuild-{model.name}")
-    try:
-        for share in shares:
-            copy(
-                engine, model, bootstrap, generation, share, chunk,
-                wanted=lambda: os.getppid() == parent,
-            )  # fmt: skip
-    except BaseException as error:
-        trouble.send(f"{type(error).__name__}: {error}")
-        raise SystemExit(1) from None
 
 
 def copy(

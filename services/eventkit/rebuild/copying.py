@@ -35,9 +35,15 @@ def copy_rows(conn: Connection, table: sa.Table, rows: Rows) -> None:
 
 def lines(columns: Sequence[sa.Column[Any]], rows: Rows) -> str:
     """The rows as text, made column by column: most of the work is one call for many values."""
-    values = zip(*map(attrgetter(*(column.name for column in columns)), rows), strict=True)
+    values = _by_column(tuple(column.name for column in columns), rows)
     texts = [_texts(column)(some) for column, some in zip(columns, values, strict=True)]
     return "\n".join([*map("\t".join, zip(*texts, strict=True)), ""])
+
+
+def _by_column(names: tuple[str, ...], rows: Rows) -> Iterable[Sequence[Any]]:
+    if getattr(rows[0], "_fields", None) == names:  # named tuples that lie as the columns do
+        return zip(*rows, strict=True)
+    return zip(*map(attrgetter(*names), rows), strict=True)
 
 
 @cache
@@ -62,7 +68,7 @@ def _texts_of(column: sa.Column[Any]) -> Callable[[Sequence[Any]], Iterable[str]
     if isinstance(column.type, sa.Text):
         return _escaped
     if isinstance(column.type, sa.DateTime):
-        return lambda values: map(datetime.isoformat, values)
+        return _times
     if isinstance(column.type, sa.Uuid):
         return lambda values: map(_HEX, values)
     return lambda values: map(str, values)
@@ -76,6 +82,10 @@ def _escaped(texts: Sequence[str]) -> Iterable[str]:
     if whole.isprintable() and "\\" not in whole:
         return texts
     return [text.translate(_ESCAPES) for text in texts]
+
+
+def _times(values: Sequence[datetime]) -> Iterable[str]:
+    return to_json(values).decode()[2:-2].split('","')  # a third of the time of `isoformat`
 
 
 def _jsons(values: Sequence[Any]) -> Iterable[str]:

@@ -73,8 +73,9 @@ def begin(conn: Connection, model: ReadModel, reach: Mapping[Place, range]) -> G
     row = conn.execute(sa.insert(generations).values(values).returning(generations)).one()
     made = Generation(*row)
     conn.execute(sa.text(f"CREATE SCHEMA {made.schema}"))
-    for table in model.tables:
-        conn.execute(sa.text(f"CREATE TABLE {_like(made, table, _LIKE)}"))
+    for table in model.tables:  # a vacuum would be in the way of the indexes
+        like = _like(made, table, _LIKE)
+        conn.execute(sa.text(f"CREATE TABLE {like} WITH (autovacuum_enabled = off)"))
     conn.execute(sa.text(f"CREATE TABLE {_like(made, kit.dead_letters, 'INCLUDING ALL')}"))
     _make_offsets(conn, made, {p: Reach(r.start, r.start, r.stop) for p, r in reach.items()})
     return made
@@ -141,6 +142,7 @@ def index(conn: Connection, model: ReadModel, generation: Generation, table: sa.
         _alter(conn, generation, table, keys)
     for definition in indexes:
         conn.execute(sa.text(definition.replace(" ON public.", f" ON {generation.schema}.")))
+    _alter(conn, generation, table, ["RESET (autovacuum_enabled)"])
 
 
 def analyze(conn: Connection, generation: Generation, table: sa.Table) -> None:

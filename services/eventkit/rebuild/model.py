@@ -11,7 +11,7 @@ from services.eventkit.positions import Place
 from services.eventkit.records import RawRecord
 
 Rows = Sequence[Any]
-"""Objects with one attribute a column."""
+"""Objects with one attribute a column; quickest are named tuples in the order of the columns."""
 
 
 class RebuildRefused(Exception):

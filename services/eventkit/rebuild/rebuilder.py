@@ -1,16 +1,12 @@
 """A rebuild from its beginning to the swap; also the way back, and cleaning up."""
 
-import multiprocessing
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
-from multiprocessing.connection import Connection as Pipe
-from multiprocessing.connection import wait
-from multiprocessing.process import BaseProcess
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -25,7 +21,7 @@ from services.eventkit.positions import (
     log_offsets,
     places_of,
 )
-from services.eventkit.rebuild import bulk, feed, generations
+from services.eventkit.rebuild import bulk, feed, generations, processes
 from services.eventkit.rebuild.compare import Comparison, compare
 from services.eventkit.rebuild.generations import COPYING, KEPT, READY, Generation, Reach
 from services.eventkit.rebuild.model import ReadModel, RebuildFailed, RebuildRefused
@@ -256,41 +252,17 @@ class Rebuilder:
                 )
 
     def _run_workers(self, generation: Generation, left: Mapping[Place, range], total: int) -> None:
-        context = multiprocessing.get_context("spawn")
-        workers: list[tuple[BaseProcess, Pipe]] = []
-        try:
-            for share in bulk.shares(left, self._processes):
-                mine, theirs = context.Pipe(duplex=False)
-                arguments = (
-                    self._model, self._url, self._bootstrap, generation, share, self._chunk,
-                    os.getpid(), theirs,
-                )  # fmt: skip
-                process: BaseProcess = context.Process(
-                    target=bulk.work, args=arguments, daemon=True
-                )
-                process.start()
-                theirs.close()
-                workers.append((process, mine))
-            self._watch(generation, workers, total)
-        finally:
-            for process, pipe in workers:
-                process.terminate()
-                process.join()
-                pipe.close()
+        job = processes.Job(
+            self._model, self._url, self._bootstrap, generation, [], self._chunk, os.getpid()
+        )
+        jobs = [replace(job, shares=some) for some in bulk.shares(left, self._processes)]
 
-    def _watch(
-        self, generation: Generation, workers: list[tuple[BaseProcess, Pipe]], total: int
-    ) -> None:
-        running = dict(workers)
-        while running:
-            wait([process.sentinel for process in running], _POLL)
-            for process in [one for one in running if not one.is_alive()]:
-                pipe = running.pop(process)
-                if process.exitcode:
-                    raise RebuildFailed(f"a process ended: {_last_words(process, pipe)}")
+        def look() -> None:
             reach = self._reach(generation)
             done = sum(part.next - part.first for part in reach.values())
             self._progress(Progress("copying", done, total))
+
+        processes.run(jobs, look)
 
     def _catch_up(self, generation: Generation) -> None:
         """Reads what the live model has read meanwhile, until only a little is left."""
@@ -407,10 +379,3 @@ def _missing(
             raise _Wait(f"the live model is being moved back on {place[0]}/{place[1]}")
         missing[place] = range(begin, target)
     return missing
-
-
-def _last_words(process: BaseProcess, pipe: Pipe) -> str:
-    try:
-        return str(pipe.recv()) if pipe.poll() else f"exit code {process.exitcode}"
-    except EOFError:
-        return f"exit code {process.exitcode}"

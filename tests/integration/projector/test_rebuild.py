@@ -7,9 +7,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
+import psutil
 import pytest
 
-from services.eventkit.rebuild import rebuilder
+from services.eventkit.rebuild import rebuilder, worker
 from services.eventkit.rebuild.compare import compare
 from services.eventkit.rebuild.model import RebuildFailed, RebuildRefused
 from services.eventkit.rebuild.rebuilder import Progress
@@ -189,6 +190,37 @@ def test_two_rebuilds_at_once_are_refused(filled: Rig) -> None:
             filled.rebuilder().rebuild()
 
     assert filled.rebuilder(progress=another).rebuild().swapped
+
+
+def test_a_process_that_is_killed_ends_the_others_and_another_run_goes_on(filled: Rig) -> None:
+    before = filled.everything()
+
+    def kill_one(now: Progress) -> None:
+        if now.done:
+            workers()[0].kill()
+
+    with pytest.raises(RebuildFailed, match="a process ended: exit code -9"):
+        filled.rebuilder(chunk=20, processes=2, progress=kill_one).rebuild()
+    assert not workers() and filled.everything() == before
+    assert set(generations(filled).values()) == {"current", "copying"}
+    report = filled.rebuilder().rebuild()
+    assert report.swapped and report.comparison.differing == 0
+    assert filled.everything() == before
+
+
+def test_what_a_process_gives_up_for_is_told(filled: Rig) -> None:
+    def spoil(_: Progress) -> None:
+        table = f"generation_{max(generations(filled))}.order_view"
+        filled.change(f"ALTER TABLE {table} DROP COLUMN IF EXISTS reason")
+
+    with pytest.raises(RebuildFailed, match='UndefinedColumn: column "reason"'):
+        filled.rebuilder(chunk=20, progress=spoil).rebuild()
+
+
+def workers() -> list[psutil.Process]:
+    """The processes of a first pass that this one has."""
+    children = psutil.Process().children()
+    return [child for child in children if child.cmdline()[-1:] == [worker.__name__]]
 
 
 def test_topics_that_were_made_anew_are_noticed(filled: Rig) -> None:

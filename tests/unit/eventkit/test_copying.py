@@ -42,7 +42,7 @@ def test_every_kind_of_value() -> None:
     at = datetime(2026, 3, 1, 12, 0, 0, 5000, tzinfo=UTC)
     thing = Thing("Zoë", at, -7, {"a": [1, None, True], "b": "ü"})
     assert made(thing) == [
-        f'{HEX}\tZoë\t2026-03-01T12:00:00.005000+00:00\t-7\t{{"a":[1,null,true],"b":"ü"}}'
+        f'{HEX}\tZoë\t2026-03-01T12:00:00.005000Z\t-7\t{{"a":[1,null,true],"b":"ü"}}'
     ]
 
 

@@ -1,7 +1,6 @@
 """The projection ends in the same view, whatever the order and the number of deliveries."""
 
 import random
-from dataclasses import replace
 from functools import reduce
 from itertools import islice, permutations
 from uuid import uuid4
@@ -47,7 +46,7 @@ def _some_orders(happened: list[TimelineEntry], count: int) -> list[tuple[Timeli
 def test_repeats_change_nothing(data: st.DataObject, name: str) -> None:
     happened = stories.entries(stories.STORIES[name])
     repeats = data.draw(st.lists(st.sampled_from(happened), max_size=8))
-    renamed = [replace(entry, message_id=uuid4(), offset=entry.offset + 100) for entry in repeats]
+    renamed = [entry._replace(message_id=uuid4(), offset=entry.offset + 100) for entry in repeats]
     arrived = data.draw(st.permutations([*happened, *repeats, *renamed]))
     assert fold(arrived) == fold(happened)
 
@@ -89,7 +88,7 @@ def test_c55_an_older_event_fills_columns_and_overwrites_nothing() -> None:
     both = project(only_the_ending, placed)
     assert (both.status, both.order_sequence) == ("confirmed", 2)
     assert (both.lines, both.placed_at) == (stories.LINES, placed.time)
-    again = project(both, replace(placed, message_id=uuid4()))
+    again = project(both, placed._replace(message_id=uuid4()))
     assert again == both
 
 
