@@ -148,7 +148,16 @@ class Rebuilder:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        self._engine.dispose()  # so that all other connections of this name are somebody else's
+        """An exclusive right, in which all other connections of this name are somebody else's."""
+        self._engine.dispose()
+        try:
+            with self._locked():
+                yield
+        finally:
+            self._engine.dispose()
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
         with self._engine.connect() as conn:
             conn.execution_options(isolation_level="AUTOCOMMIT")
             taken = sa.select(sa.func.pg_try_advisory_lock(_ONE_AT_A_TIME))
