@@ -1,6 +1,6 @@
 """What a consumer takes from Kafka: the raw record, and what becomes of reading it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -8,6 +8,7 @@ from uuid import UUID
 from services.eventkit.codec import Codec, Undecodable
 from services.eventkit.decision import Event
 from services.eventkit.envelope import Envelope, InvalidEnvelope, RawHeaders, message_id_of
+from services.eventkit.positions import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,15 @@ class Poison:
     reason: str
     error: str
     envelope: Envelope | None = None
+
+
+def next_offsets(records: Iterable[RawRecord]) -> dict[Place, int]:
+    """Behind the highest record of each partition, whatever came twice."""
+    found: dict[Place, int] = {}
+    for record in records:
+        place = (record.topic, record.partition)
+        found[place] = max(found.get(place, 0), record.offset + 1)
+    return found
 
 
 def read(record: RawRecord, codec: Codec) -> Message | Poison:

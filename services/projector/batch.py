@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 from services.eventkit import hops, logs, metrics, tracing
 from services.eventkit.codec import Codec
 from services.eventkit.envelope import event_type_of
-from services.eventkit.records import Message, Poison, RawRecord, read
+from services.eventkit.records import Message, Poison, RawRecord, next_offsets, read
 from services.eventkit.taken import TakenSpans
 from services.eventkit.trouble import is_the_records_fault
 from services.projector import control, letters, store, timeline
@@ -111,17 +111,9 @@ class BatchProjector:
         poisons: Sequence[Poison],
         records: Sequence[RawRecord],
     ) -> list[str]:
-        batch = store.Batch(entries, poisons, _next_offsets(records))
+        batch = store.Batch(entries, poisons, next_offsets(records))
         with self._engine.begin() as conn:
             return store.write(conn, batch)
-
-
-def _next_offsets(records: Iterable[RawRecord]) -> store.Positions:
-    positions: dict[tuple[str, int], int] = {}
-    for record in records:
-        key = (record.topic, record.partition)
-        positions[key] = max(positions.get(key, 0), record.offset + 1)
-    return positions
 
 
 def _is_the_records_fault(error: Exception) -> bool:

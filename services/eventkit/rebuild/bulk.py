@@ -22,7 +22,7 @@ from services.eventkit.rebuild import feed, generations
 from services.eventkit.rebuild.copying import copy_rows
 from services.eventkit.rebuild.generations import Generation
 from services.eventkit.rebuild.model import Folded, ReadModel
-from services.eventkit.records import RawRecord
+from services.eventkit.records import RawRecord, next_offsets
 from services.eventkit.trouble import is_the_records_fault
 
 CHUNK = 10_000
@@ -139,11 +139,6 @@ def _is_a_records_fault(error: Exception) -> bool:
 
 def _put_aside(conn: Connection, letters: Sequence[Mapping[str, Any]]) -> None:
     db.insert_new_rows(conn, kit.dead_letters, letters, kit.dead_letters.c.message_id)
-
-
-def next_offsets(records: Sequence[RawRecord]) -> dict[Place, int]:
-    """Behind the last record of each partition."""
-    return {(record.topic, record.partition): record.offset + 1 for record in records}
 
 
 def shares(ranges: Mapping[Place, range], processes: int) -> Iterator[list[dict[Place, range]]]:

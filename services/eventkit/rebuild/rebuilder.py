@@ -26,7 +26,7 @@ from services.eventkit.rebuild.compare import Comparison, compare
 from services.eventkit.rebuild.generations import COPYING, KEPT, READY, Generation, Reach
 from services.eventkit.rebuild.model import ReadModel, RebuildFailed, RebuildRefused
 from services.eventkit.rebuild.tables import projection_state
-from services.eventkit.records import RawRecord
+from services.eventkit.records import RawRecord, next_offsets
 
 _ONE_AT_A_TIME = 7_201_116  # any number, as long as every rebuild takes the same one
 _POLL = 0.3
@@ -291,7 +291,7 @@ class Rebuilder:
     def _take_in(self, conn: Connection, generation: Generation, batch: list[RawRecord]) -> None:
         generations.look_at(conn, generation)
         bulk.without_the_refused(conn, self._model, batch, self._model.apply)
-        generations.advance(conn, bulk.next_offsets(batch))
+        generations.advance(conn, next_offsets(batch))
 
     def _left(self, generation: Generation) -> dict[Place, range]:
         """What the live model has read and the generation has not."""
