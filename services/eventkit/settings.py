@@ -17,40 +17,60 @@ Role = Literal["api", "consumer", "worker"]
 
 
 class ProcessSettings(BaseSettings):
-    """What every process of the system needs, whatever it does."""
+    """What every process of the system needs, whatever it does. Times are in seconds."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, extra="ignore", use_attribute_docstrings=True
+    )
 
     http_host: str = "127.0.0.1"
+    """Where it listens."""
     http_port: int
-    otlp_endpoint: str = ""  # spans are dropped where this is empty
-    trace_share: float = Field(default=1.0, ge=0, le=1)  # of the traces that begin in this process
-    log_format: Literal["json", "console", ""] = ""  # "" is console on a terminal, else json
+    """The port it listens on."""
+    otlp_endpoint: str = ""
+    """Where spans are sent; where this is empty they are dropped."""
+    trace_share: float = Field(default=1.0, ge=0, le=1)
+    """How many of the traces that begin here are recorded, 0 to 1."""
+    log_format: Literal["json", "console", ""] = ""
+    """`json` or `console`; where this is empty, `console` on a terminal and `json` elsewhere."""
     log_level: str = "INFO"
-    keys_file: Path | None = None  # the API keys; `orderctl keys` writes it
-    open_tenant: str = ""  # who a request without a key is; empty: it is refused
-    requests_per_second: int = Field(default=500, ge=1)  # of one tenant, each process
-    orders_per_second: int = Field(default=100, ge=1)  # of one tenant, unless the key file says
-    max_body: int = Field(default=1_048_576, ge=1)  # bytes of a request
+    """The least that is logged."""
+    keys_file: Path | None = None
+    """The file of API keys, which `orderctl keys` writes; without one no key is valid."""
+    open_tenant: str = ""
+    """Which tenant a request without a key is of; where this is empty it is refused."""
+    requests_per_second: int = Field(default=500, ge=1)
+    """How many requests of one tenant each process answers."""
+    orders_per_second: int = Field(default=100, ge=1)
+    """How many orders of one tenant each process takes, unless the file of keys says otherwise."""
+    max_body: int = Field(default=1_048_576, ge=1)
+    """Bytes of a request."""
 
 
 class ServiceSettings(ProcessSettings):
-    """What every service needs besides. Times are in seconds.
-
-    ``gather`` is how long the broker may keep records back so that more of them share a batch: for
-    a service that no order waits for.
-    """
+    """What every service needs besides."""
 
     database_url: str
+    """Its own database."""
     kafka_bootstrap: str
+    """The broker."""
     registry_url: str
+    """The schema registry."""
     roles: Annotated[tuple[Role, ...], NoDecode] = ("api", "consumer", "worker")
+    """What it does, with commas between; a second process may do a part."""
     batch_size: int = 500
+    """How many records share a transaction at most."""
     gather: float = Field(default=0.0, ge=0, le=5)
+    """How long the broker may keep records back so that more of them share a batch: for a service
+    that no order waits for."""
     job_poll: float = 0.25
+    """How often jobs that are due are looked for."""
     stop_grace: float = 8.0
-    retention: float = 7 * 86_400.0  # inbox and outbox rows are kept so long
-    relay_look: float = 5.0  # how often the replication slot of the outbox is looked at
+    """How long a stop waits for what is in hand."""
+    retention: float = 7 * 86_400.0
+    """For how long inbox and outbox rows are kept."""
+    relay_look: float = 5.0
+    """How often the replication slot of the outbox is looked at."""
 
     @field_validator("roles", mode="before")
     @classmethod
@@ -59,12 +79,16 @@ class ServiceSettings(ProcessSettings):
 
 
 class ClientSettings(ServiceSettings):
-    """What a service needs whose clients wait for what it does. Times are in seconds."""
+    """What a service needs whose clients wait for what it does."""
 
-    heartbeat: float = Field(default=15.0, gt=0)  # seconds of silence in a stream at most
-    stream_limit: int = Field(default=1500, ge=1)  # streams and long polls of one tenant at once
-    change_retention: float = 86_400.0  # for so long a stream can be taken up where it broke off
-    key_retention: float = 86_400.0  # idempotency keys are kept so long
+    heartbeat: float = Field(default=15.0, gt=0)
+    """For how long a stream says nothing at most."""
+    stream_limit: int = Field(default=1500, ge=1)
+    """Streams and long polls of one tenant at once."""
+    change_retention: float = 86_400.0
+    """For how long a stream can be taken up where it broke off."""
+    key_retention: float = 86_400.0
+    """For how long idempotency keys are kept."""
 
 
 T = TypeVar("T", bound=BaseSettings)

@@ -79,6 +79,12 @@ class ImportOut(BaseModel):
     errors_url: str = Field(description="The lines at fault, as CSV")
 
 
+class ImportList(BaseModel):
+    """Imports, newest first."""
+
+    imports: list[ImportOut]
+
+
 _BODY: Final[dict[str, Any]] = {
     "requestBody": {
         "required": True,
@@ -200,6 +206,15 @@ def import_routes(runtime: Runtime[Any, InventorySettings]) -> APIRouter:
             await run_in_threadpool(discard, import_id)
         response.headers.update(answer.headers)
         return answer.body
+
+    @router.get("")
+    def list_imports(
+        tenant: Tenant, limit: Annotated[int, Query(ge=1, le=500)] = 100
+    ) -> ImportList:
+        """The newest imports, newest first."""
+        with db.connect() as conn:
+            found = import_store.newest(conn, tenant, limit)
+        return ImportList(imports=[_told(one) for one in found])
 
     @router.get(
         "/{import_id}",

@@ -91,6 +91,13 @@ def find(conn: Connection, tenant_id: str, import_id: str) -> Import | None:
     return _import(row) if row else None
 
 
+def newest(conn: Connection, tenant_id: str, limit: int) -> list[Import]:
+    """A tenant's imports, newest first."""
+    query = sa.select(imports).where(_I.tenant_id == tenant_id)
+    query = query.order_by(_I.requested_at.desc(), _I.key).limit(limit)
+    return [_import(row) for row in conn.execute(query).mappings()]
+
+
 def open_imports(conn: Connection, tenant_id: str) -> int:
     """How many of a tenant's imports have not ended."""
     query = sa.select(sa.func.count()).where(_I.tenant_id == tenant_id, _I.ended_at.is_(None))

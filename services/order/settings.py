@@ -11,11 +11,16 @@ from services.eventkit.settings import PREFIX, ClientSettings
 class Budgets(BaseSettings):
     """How many seconds an order may wait for a step before it counts as stuck."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, extra="ignore", use_attribute_docstrings=True
+    )
 
     stock_budget: float = 30.0
+    """For how long an order may wait for its stock before it counts as stuck."""
     payment_budget: float = 60.0
-    undo_budget: float = 60.0  # the release of stock, a refund
+    """The same for its payment."""
+    undo_budget: float = 60.0
+    """The same for the release of its stock, and for a refund."""
 
     def of(self, step: str) -> float:
         """The budget of a step."""
@@ -25,24 +30,34 @@ class Budgets(BaseSettings):
 
 
 class OrderSettings(ClientSettings, Budgets):
-    """Besides the common ones: where a trace can be looked at, and what is too much.
-
-    Times are in seconds.
-    """
+    """Besides the common ones: where a trace can be looked at, and what is too much."""
 
     jaeger_url: str = ""
-    open_orders: int = Field(default=10_000, ge=0)  # of one tenant, unless the key file says
+    """Where traces can be looked at: an order has a link to its own."""
+    open_orders: int = Field(default=10_000, ge=0)
+    """Open orders of one tenant, unless the file of keys says otherwise."""
     admission_groups: Annotated[tuple[str, ...], NoDecode] = ("inventory", "payment", "order")
-    admission_max_lag: int = Field(default=1000, ge=0)  # events of a group; 0 admits always
-    admission_max_age: float = Field(default=120.0, gt=0)  # of the oldest event not yet read
-    admission_look: float = Field(default=2.0, gt=0)  # how often it is measured
-    admission_at_once: int = Field(default=2, ge=1)  # orders being placed at the same moment
-    admission_slower: float = Field(default=3.0, ge=0)  # times what is usual, that placing may take
-    admission_quick: float = Field(default=0.02, ge=0)  # what never counts as slow
+    """The consumer groups whose lag closes the door, with commas between."""
+    admission_max_lag: int = Field(default=1000, ge=0)
+    """How many events one of them may have still to read; 0 measures no lag and no age."""
+    admission_max_age: float = Field(default=120.0, gt=0)
+    """How old the oldest event may be that one of them has not read."""
+    admission_look: float = Field(default=2.0, gt=0)
+    """How often lag and age are measured."""
+    admission_at_once: int = Field(default=2, ge=1)
+    """Orders that are being placed at the same moment."""
+    admission_slower: float = Field(default=3.0, ge=0)
+    """How many times what is usual placing may take before fewer are let in; 0 lets all in."""
+    admission_quick: float = Field(default=0.02, ge=0)
+    """How long placing may take and never counts as slow."""
     admission_retry_after: int = Field(default=5, ge=1)
-    webhook_timeout: float = Field(default=5.0, gt=0)  # of connecting and of an answer, each
-    webhook_private_targets: bool = False  # webhooks may be http, and point at machines of ours
-    waiting_look: float = 5.0  # how often waiting orders are counted
+    """When somebody may come back who was refused because of lag or age."""
+    webhook_timeout: float = Field(default=5.0, gt=0)
+    """How long connecting to a webhook's address may take, and its answer."""
+    webhook_private_targets: bool = False
+    """Whether webhooks may be plain HTTP, and point at machines of ours."""
+    waiting_look: float = 5.0
+    """How often waiting orders are counted."""
 
     @field_validator("admission_groups", mode="before")
     @classmethod

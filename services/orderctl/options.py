@@ -12,4 +12,5 @@ TaskWait = Annotated[bool, typer.Option("--wait", help="Wait for its end, with a
 TaskKey = Annotated[
     str | None, typer.Option("--key", help="Idempotency key: a repeat is answered.")
 ]
+TaskLimit = Annotated[int, typer.Option("--limit", help="How many.", min=1, max=500)]
 TaskTimeout = Annotated[float, typer.Option("--timeout", help="Seconds to wait at most.")]

@@ -2,12 +2,13 @@
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import httpx
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
 
 from services.orderctl.client import Http
 from services.orderctl.console import err, note, out, print_json
@@ -68,6 +69,20 @@ def show(found: Mapping[str, Any], json: bool) -> None:
     for name, value in found.items():
         if value is not None:
             out.print(f"[dim]{name:<{width}}[/]  {value}", soft_wrap=True)
+
+
+def show_all(found: Sequence[Mapping[str, Any]], names: Sequence[str], json: bool) -> None:
+    """Several pieces of work, a line each with the fields of these names."""
+    if json:
+        print_json(found)
+        return
+    if not found:
+        note("there is none")
+        return
+    table = Table(*names, box=None, pad_edge=False)
+    for one in found:
+        table.add_row(*("" if one[name] is None else str(one[name]) for name in names))
+    out.print(table)
 
 
 def check(found: Mapping[str, Any], what: str, next_step: str = "") -> None:

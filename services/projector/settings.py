@@ -18,12 +18,16 @@ TOPICS = (
 
 
 class ApiSettings(ProcessSettings):
-    """What the read API needs. ``topics`` are those it measures the lag of."""
+    """What the read API needs."""
 
     database_url: str
+    """The read model's database."""
     kafka_bootstrap: str
+    """The broker."""
     topics: Annotated[tuple[str, ...], NoDecode] = TOPICS
-    lag_look: float = 5.0  # how often the lag is measured for the metrics, in seconds
+    """The topics that are projected, with commas between."""
+    lag_look: float = 5.0
+    """How often the lag is measured for the metrics."""
 
     @field_validator("topics", mode="before")
     @classmethod
@@ -32,15 +36,16 @@ class ApiSettings(ProcessSettings):
 
 
 class AgentSettings(ApiSettings):
-    """What the Faust agent needs. Times are in seconds.
-
-    ``gather`` is how long records may wait for others to share their transaction. An agent that
-    makes no progress for ``stalled_after``, though events and infrastructure are there, ends with
-    an error, so that it is started anew.
-    """
+    """What the Faust agent needs."""
 
     registry_url: str
+    """The schema registry."""
     group: str = GROUP
+    """Its consumer group."""
     batch_size: int = 500
+    """How many records share a transaction at most."""
     gather: float = 0.1
+    """How long records may wait for others to share their transaction."""
     stalled_after: float = 30.0
+    """When an agent ends with an error, to be started anew, that makes no progress though events and
+    infrastructure are there."""

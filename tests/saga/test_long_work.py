@@ -177,6 +177,9 @@ def test_the_command_line_says_what_was_wrong_with_a_file_and_applies_the_rest(
     errors = orderctl("imports", "errors", found["import_id"])
     assert errors.stdout.splitlines()[1].startswith(f'3,"{sku}-2,many",quantity')
     assert pieces(saga, sku) == {f"{sku}-1": 5}
+    newest = json.loads(orderctl("imports", "list", "--limit", "1", "--json").stdout)
+    assert [one["import_id"] for one in newest] == [found["import_id"]]
+    assert found["import_id"] in orderctl("imports", "list").stdout
 
 
 def test_the_command_line_manages_webhooks(saga: Saga) -> None:

@@ -9,7 +9,7 @@ import typer
 from services.orderctl import tasks
 from services.orderctl.client import Shop
 from services.orderctl.errors import CliError
-from services.orderctl.options import AsJson, Output, TaskKey, TaskTimeout, TaskWait
+from services.orderctl.options import AsJson, Output, TaskKey, TaskLimit, TaskTimeout, TaskWait
 from services.orderctl.settings import load_settings
 
 app = typer.Typer(
@@ -64,6 +64,19 @@ def start(
         raise CliError(f"{found['invalid']} rows were wrong and are not applied", next_step)
 
 
+@app.command("list")
+def list_imports(limit: TaskLimit = 100, json: AsJson = False) -> None:
+    """List the newest imports.
+
+    Examples:
+
+      orderctl imports list --limit 10
+    """
+    found = Shop(load_settings()).inventory.call("GET", PATH, params={"limit": limit})
+    names = ("import_id", "status", "reason", "lines", "invalid", "applied", "requested_at")
+    tasks.show_all(found["imports"], names, json)
+
+
 @app.command()
 def show(import_id: ImportId, json: AsJson = False) -> None:
     """Show one import and how far it is.
@@ -74,7 +87,7 @@ def show(import_id: ImportId, json: AsJson = False) -> None:
     """
     found = Shop(load_settings()).inventory.find(f"{PATH}/{import_id}")
     if found is None:
-        raise CliError(f"there is no import {import_id}", "orderctl imports start shows its id")
+        raise CliError(f"there is no import {import_id}", "orderctl imports list")
     tasks.show(found, json)
 
 

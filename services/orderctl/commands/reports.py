@@ -5,14 +5,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from services.eventkit.envelope import format_time
 from services.orderctl import tasks
 from services.orderctl.client import Shop
-from services.orderctl.console import note, out, print_json
 from services.orderctl.errors import CliError
-from services.orderctl.options import AsJson, Output, TaskKey, TaskTimeout, TaskWait
+from services.orderctl.options import AsJson, Output, TaskKey, TaskLimit, TaskTimeout, TaskWait
 from services.orderctl.settings import load_settings
 
 app = typer.Typer(
@@ -62,7 +60,7 @@ def create(
 
 @app.command("list")
 def list_reports(
-    limit: Annotated[int, typer.Option(help="How many.", min=1, max=500)] = 100,
+    limit: TaskLimit = 100,
     json: AsJson = False,
 ) -> None:
     """List the newest reports.
@@ -72,17 +70,8 @@ def list_reports(
       orderctl reports list --limit 10
     """
     found = Shop(load_settings()).analytics.call("GET", "/reports", params={"limit": limit})
-    if json:
-        print_json(found["reports"])
-        return
-    if not found["reports"]:
-        note("no reports")
-        return
     names = ("report_id", "status", "percent", "rows", "since", "until", "expires_at")
-    table = Table(*names, box=None, pad_edge=False)
-    for report in found["reports"]:
-        table.add_row(*("" if report[name] is None else str(report[name]) for name in names))
-    out.print(table)
+    tasks.show_all(found["reports"], names, json)
 
 
 @app.command()

@@ -249,6 +249,16 @@ def test_another_tenants_import_is_not_there(inventory: Scratch, client: TestCli
     for method, path in (("GET", url), ("GET", f"{url}/errors"), ("GET", f"{url}/events")):
         assert client.request(method, path).status_code == 404
     assert client.delete(url).status_code == 404
+    assert client.get("/stock/imports").json() == {"imports": []}
+
+
+def test_the_newest_imports_are_listed_first(client: TestClient) -> None:
+    first, second = sent(client, TEN), sent(client, TEN)
+    ids = [second["import_id"], first["import_id"]]
+    listed = client.get("/stock/imports").json()["imports"]
+    assert [one["import_id"] for one in listed] == ids
+    listed = client.get("/stock/imports", params={"limit": 1}).json()["imports"]
+    assert [one["import_id"] for one in listed] == ids[:1]
 
 
 def test_what_an_import_left_is_forgotten(
