@@ -37,9 +37,9 @@ SECTIONS: Mapping[str, tuple[type[BaseSettings], ...]] = {
 PAGE = """# Settings
 
 Made from the code by `python -m docs.generate_settings`; a test keeps it up to date. Settings come
-from the environment, and for what is not there from the file that `SAGA_SETTINGS_FILE` names. One that
-is wrong or missing stops the process at its start and is named. A setting given to `make up` reaches
-all services (`SAGA_LOG_LEVEL=DEBUG make up`); how containers get theirs is in
+from the environment, and for what is not there from the file that `SAGA_SETTINGS_FILE` names. One
+that is wrong or missing stops the process at its start and is named. A setting given to `make up`
+reaches all services (`SAGA_LOG_LEVEL=DEBUG make up`); how containers get theirs is in
 [containers.md](containers.md#settings-and-keys).
 
 Times are in seconds. A setting without a default must be given; `make up` and `docker compose` give

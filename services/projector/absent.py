@@ -1,7 +1,7 @@
 """Orders that the read model has lost: their events are in the log, their row is not there.
 
-A topic tells only its own part of an order. Where a replay is going to find an order whose row is
-gone, the other topics have to be read again too, from when that order's events began.
+A topic, or a part of one, tells only its own part of an order. Where a replay is going to find an
+order whose row is gone, all topics have to be read again, from when that order's events began.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from uuid import UUID
 
 import sqlalchemy as sa
-from confluent_kafka import Consumer, TopicPartition
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.engine import Engine
 
-from services.eventkit.positions import Place, client_config
+from services.eventkit.positions import Place
+from services.eventkit.rebuild import feed
 from services.projector.tables import order_view
 
 _BATCH = 10_000
@@ -33,7 +33,7 @@ class Absent:
 def find(bootstrap: str, engine: Engine, ranges: Mapping[Place, range]) -> Absent | None:
     """The orders of these offsets that have no row; None where all are there.
 
-    Reads keys and times only, which is far quicker than projecting.
+    Reads keys and times only, which is far quicker than projecting. Raises `Unreachable`.
     """
     first_seen: dict[UUID, int] = {}
     for key, written_ms in _keys(bootstrap, ranges):
@@ -51,29 +51,15 @@ def _without_row(engine: Engine, keys: Sequence[UUID]) -> Iterator[UUID]:
 
 
 def _keys(bootstrap: str, ranges: Mapping[Place, range]) -> Iterator[tuple[UUID, int]]:
-    left = {place: offsets.stop for place, offsets in ranges.items() if offsets}
-    consumer = Consumer(
-        client_config(bootstrap) | {"group.id": "replay-plan", "enable.auto.commit": False}
-    )
-    try:
-        consumer.assign([TopicPartition(*place, ranges[place].start) for place in left])
-        while left:
-            for message in consumer.consume(1000, timeout=1.0):
-                topic, partition, offset = message.topic(), message.partition(), message.offset()
-                if message.error() or topic is None or partition is None or offset is None:
-                    continue
-                if offset + 1 >= left.get((topic, partition), 0):
-                    left.pop((topic, partition), None)
-                key = _uuid(message.key())
-                if key is not None:
-                    yield key, message.timestamp()[1]
-    finally:
-        consumer.close()
+    for written_ms, record in feed.read(bootstrap, ranges):
+        key = _uuid(record.key)
+        if key is not None:
+            yield key, written_ms
 
 
-def _uuid(key: str | bytes | None) -> UUID | None:
+def _uuid(key: bytes | None) -> UUID | None:
     """The order's id; None for a record that the projector puts aside anyway."""
     try:
-        return UUID(key.decode() if isinstance(key, bytes) else key)
-    except (ValueError, UnicodeDecodeError, TypeError):
+        return UUID((key or b"").decode())
+    except ValueError:
         return None

@@ -11,12 +11,11 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine
 
-from services.eventkit.rebuild.tables import projection_state
+from services.eventkit.rebuild.tables import paused, projection_state
 from services.projector import projections
 
 _STATE = projection_state.c
-_IN_FORCE = sa.func.coalesce(_STATE.paused_until > sa.func.now(), sa.false())
-_WANTED = (_IN_FORCE.label("in_force"), _STATE.paused_by, _STATE.paused_until, _STATE.version)
+_WANTED = (paused.label("in_force"), _STATE.paused_by, _STATE.paused_until, _STATE.version)
 
 
 class Paused(Exception):
@@ -47,7 +46,7 @@ def _check(row: sa.Row[Any]) -> None:
 
 def take(engine: Engine, by: str, lease: timedelta) -> bool:
     """Takes or prolongs the pause; False where someone else holds it."""
-    free = sa.or_(sa.not_(_IN_FORCE), _STATE.paused_by == by)
+    free = sa.or_(sa.not_(paused), _STATE.paused_by == by)
     until = sa.func.now() + lease
     return _set(engine, free, paused_by=by, paused_until=until)
 

@@ -7,7 +7,7 @@ happens, since the projector sends nothing and asks nobody. ``orderctl replay`` 
 import os
 import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
@@ -121,6 +121,21 @@ class Since:
 
 
 @dataclass(frozen=True, slots=True)
+class Earlier:
+    """For the sake of lost orders: from ``since``, or where the replay was to begin if earlier."""
+
+    since: Since
+    start: Start
+    topics: Sequence[str]
+
+    def of(self, bounds: Bounds) -> int | None:
+        """The earlier one, or None where the partition stays put."""
+        wanted = self.start.of(bounds) if bounds.topic in self.topics else None
+        starts = [start for start in (wanted, self.since.of(bounds)) if start is not None]
+        return min(starts, default=None)
+
+
+@dataclass(frozen=True, slots=True)
 class PartitionPlan:
     """One partition of a replay; ``start`` is None where it stays put."""
 
@@ -142,7 +157,8 @@ class PartitionPlan:
 class Plan:
     """What a replay would read again.
 
-    ``lost_orders`` have no row at all: for their sake the other topics are read again as well.
+    ``lost_orders`` have no row at all: for their sake all topics are read again from when the first
+    of them began.
     """
 
     partitions: Sequence[PartitionPlan]
@@ -203,8 +219,8 @@ class Replayer:
     def plan(self, topics: Sequence[str], start: Start | FromTime) -> Plan:
         """What would be read again; raises `ReplayRefused`, or `Unreachable`.
 
-        A topic tells only its part of an order: where the read model has lost whole orders, the
-        other topics are planned too, from when those orders began.
+        A topic tells only its part of an order: where the read model has lost whole orders, all
+        topics are planned, from when those orders began.
         """
         if isinstance(start, FromTime):
             start = self._since(topics, start.unix_ms)
@@ -216,13 +232,21 @@ class Replayer:
                 f"nothing to read again in {', '.join(topics)}: no partition was read so far "
                 f"(the furthest position is {furthest})"
             )
-        ranges = {part.place: range(part.start or 0, part.bounds.position) for part in moved}
-        lost = absent.find(self._bootstrap, self._engine, ranges)
-        if lost is None:
+        if self._lost(moved) is None:
             return Plan(partitions)
-        others = [topic for topic in self._topics if topic not in topics]
-        earlier = self._since(others, lost.since_ms)
-        return Plan([*partitions, *self._partitions(others, earlier)], lost.orders)
+        lost = self._lost(self._partitions(self._topics, FromBeginning()))
+        if lost is None:  # they have come meanwhile
+            return Plan(partitions)
+        start = Earlier(self._since(self._topics, lost.since_ms), start, topics)
+        return Plan(self._partitions(self._topics, start), lost.orders)
+
+    def _lost(self, partitions: Iterable[PartitionPlan]) -> absent.Absent | None:
+        ranges = {
+            part.place: range(part.start, min(part.bounds.position, part.bounds.log_end))
+            for part in partitions
+            if part.start is not None
+        }
+        return absent.find(self._bootstrap, self._engine, ranges)
 
     def _since(self, topics: Sequence[str], unix_ms: int) -> Since:
         return Since(log_offsets(self._admin, places_of(self._admin, topics), since(unix_ms)))

@@ -47,5 +47,5 @@ class AgentSettings(ApiSettings):
     gather: float = 0.1
     """How long records may wait for others to share their transaction."""
     stalled_after: float = 30.0
-    """When an agent ends with an error, to be started anew, that makes no progress though events and
-    infrastructure are there."""
+    """After so long an agent that makes no progress, though events and infrastructure are there,
+    ends with an error, to be started anew."""

@@ -35,17 +35,17 @@ def copy(
     generation: Generation,
     share: Mapping[Place, range],
     chunk: int,
-    wanted: Callable[[], bool] = lambda: True,
+    may_go_on: Callable[[], None] = lambda: None,
 ) -> None:
-    """Copies these offsets, chunk by chunk, as long as it is wanted."""
+    """Copies these offsets, chunk by chunk.
+
+    ``may_go_on`` is asked in the transaction of each, before anything is written; what it raises
+    ends the copying.
+    """
     left = {place: offsets for place, offsets in share.items() if offsets}
-    copying = _Copying(engine, model, bootstrap, generation, chunk, left)
-    while left and wanted():
-        try:
-            copying.go_on(wanted)
-        except Exception as error:
-            if not _is_a_records_fault(error):
-                raise
+    copying = _Copying(engine, model, bootstrap, generation, chunk, left, may_go_on)
+    while left:
+        if not copying.go_on():
             copying.sort_out()
 
 
@@ -59,18 +59,28 @@ class _Copying:
     generation: Generation
     chunk: int
     left: dict[Place, range]
+    may_go_on: Callable[[], None]
 
-    def go_on(self, wanted: Callable[[], bool]) -> None:
-        """Copies all that is left; keeps no record, so it knows none at fault."""
+    def go_on(self) -> bool:
+        """Copies all that is left, or up to a chunk with a record at fault: then False.
+
+        It keeps no record, so it does not know which.
+        """
         records = self._records()
-        while wanted():
-            passed: dict[Place, int] = {}
-            folded = self.model.fold(_noted(islice(records, self.chunk), passed))
-            if not passed:
-                self.left.clear()
-                return
-            with self._transaction(passed) as conn:
-                self._write(conn, folded)
+        try:
+            while self.left:
+                passed: dict[Place, int] = {}
+                folded = self.model.fold(_noted(islice(records, self.chunk), passed))
+                if not passed:  # the last offsets are no records
+                    self.left.clear()
+                    break
+                with self._transaction(passed) as conn:
+                    self._write(conn, folded)
+        except Exception as error:
+            if not _is_a_records_fault(error):
+                raise
+            return False
+        return True
 
     def sort_out(self) -> None:
         """Copies the next chunk of what is left, and puts aside the records at fault."""
@@ -91,6 +101,7 @@ class _Copying:
         """The transaction of a chunk, with the offsets behind it."""
         with self.engine.begin() as conn:
             conn.execute(sa.text("SET LOCAL synchronous_commit = off"))
+            self.may_go_on()
             generations.look_at(conn, self.generation)
             yield conn
             generations.advance(conn, passed)

@@ -21,7 +21,8 @@ _SILENCE = 60.0
 def read(bootstrap: str, ranges: Ranges) -> Iterator[Timed]:
     """The records of these offsets, partition by partition in order.
 
-    Raises `Unreachable` where the broker is silent for a minute, or has not got an offset.
+    Raises `Unreachable` where the broker is silent for a minute, or has not got an offset: neither
+    the first, nor all up to the last.
     """
     left = {place: offsets.stop for place, offsets in ranges.items() if offsets}
     consumer = Consumer(_config(bootstrap))
@@ -31,11 +32,11 @@ def read(bootstrap: str, ranges: Ranges) -> Iterator[Timed]:
         while left:
             first = consumer.poll(0.5)  # `consume` alone would wait for a thousand
             if first is not None:
-                heard = time.monotonic()
                 for message in (first, *consumer.consume(999, 0)):
                     taken = _taken(message, left)
                     if taken is not None:
                         yield taken
+                heard = time.monotonic()  # what the caller took meanwhile is no silence
             elif time.monotonic() - heard > _SILENCE:
                 raise Unreachable(f"broker: nothing of {len(left)} partitions for {_SILENCE:.0f} s")
     finally:
@@ -57,7 +58,12 @@ def _taken(message: Any, left: dict[Place, int]) -> Timed | None:
     error = message.error()
     if error is not None:
         if error.code() == KafkaError._PARTITION_EOF:
-            left.pop(place, None)
+            wanted = left.pop(place, 0)
+            if message.offset() < wanted:
+                raise Unreachable(
+                    f"broker: {place[0]}/{place[1]} ends before offset {message.offset()}, and was "
+                    f"read up to {wanted}: the log was cut, or the topic made anew"
+                )
         elif error.code() == KafkaError._AUTO_OFFSET_RESET or error.fatal():
             raise Unreachable(f"broker: {error.str()}")
         return None

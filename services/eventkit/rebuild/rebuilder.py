@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ from services.eventkit.rebuild import bulk, feed, generations, processes
 from services.eventkit.rebuild.compare import Comparison, compare
 from services.eventkit.rebuild.generations import COPYING, KEPT, READY, Generation, Reach
 from services.eventkit.rebuild.model import ReadModel, RebuildFailed, RebuildRefused
-from services.eventkit.rebuild.tables import projection_state
+from services.eventkit.rebuild.tables import paused, projection_state
 from services.eventkit.records import RawRecord, next_offsets
 
 _ONE_AT_A_TIME = 7_201_116  # any number, as long as every rebuild takes the same one
@@ -197,20 +197,21 @@ class Rebuilder:
     def _begun(self) -> Generation:
         admin = admin_client(self._bootstrap)
         places = places_of(admin, self._model.topics, _BROKER_WITHIN)
-        first = log_offsets(admin, places, EARLIEST, _BROKER_WITHIN)
+        log = self._log_of(places)
         with self._engine.begin() as conn:
             live = self._model.positions(conn)
             ranges = {
-                place: range(first[place], max(first[place], live.get(place, first[place])))
-                for place in places
+                place: range(there.start, max(there.start, live.get(place, there.start)))
+                for place, there in log.items()
             }
+            _check_log(log, ranges)
             return generations.begin(conn, self._model, ranges)
 
     def _build(self, generation: Generation) -> Generation:
         reach = self._reach(generation)
-        self._check_log(reach)
         total = sum(part.target - part.first for part in reach.values())
         left = {place: range(part.next, part.target) for place, part in reach.items()}
+        _check_log(self._log_of(left), left)
         self._progress(Progress("copying", total - sum(map(len, left.values())), total))
         if sum(map(len, left.values())) > self._chunk:
             self._run_workers(generation, left, total)
@@ -247,18 +248,10 @@ class Rebuilder:
         with self._engine.begin() as conn:
             return generations.reach_of(conn, generation)
 
-    def _check_log(self, reach: Mapping[Place, Reach]) -> None:
-        """What is to be read must still be there; topics may have been made anew since."""
-        admin = admin_client(self._bootstrap)
-        first, end = (
-            log_offsets(admin, reach, spec, _BROKER_WITHIN) for spec in (EARLIEST, LATEST)
-        )
-        for place, part in reach.items():
-            if part.next < part.target and not first[place] <= part.next < end[place]:
-                raise RebuildRefused(
-                    f"{place[0]}/{place[1]} has no offset {part.next} any more; remove what was "
-                    "begun and start again"
-                )
+    def _log_of(self, places: Iterable[Place]) -> dict[Place, range]:
+        admin, some = admin_client(self._bootstrap), list(places)
+        first, end = (log_offsets(admin, some, spec, _BROKER_WITHIN) for spec in (EARLIEST, LATEST))
+        return {place: range(first[place], end[place]) for place in some}
 
     def _run_workers(self, generation: Generation, left: Mapping[Place, range], total: int) -> None:
         job = processes.Job(
@@ -287,6 +280,8 @@ class Rebuilder:
                     self._take_in(conn, generation, batch)
                 done += len(batch)
                 self._progress(Progress("catching up", done, total))
+            if not done:  # the last offsets are no records
+                return
 
     def _take_in(self, conn: Connection, generation: Generation, batch: list[RawRecord]) -> None:
         generations.look_at(conn, generation)
@@ -327,9 +322,10 @@ class Rebuilder:
         """Holds off whoever writes the live model. Raises `_Wait` where it is paused."""
         with self._engine.begin() as conn:
             conn.execute(sa.text("SET LOCAL lock_timeout = '3s'"))
-            state = conn.execute(sa.select(projection_state).with_for_update()).one()
+            wanted = sa.select(projection_state.c.paused_by, paused.label("in_force"))
+            state = conn.execute(wanted.with_for_update(of=projection_state)).one()
             began = time.monotonic()
-            if state.paused_by is not None:
+            if state.in_force:
                 raise _Wait(f"{state.paused_by} has paused the model")
             held = _Held(conn, generations.current(conn), self._model.positions(conn))
             yield held
@@ -375,6 +371,22 @@ class _Held:
     @property
     def events(self) -> int:
         return sum(self.positions.values())
+
+
+def _check_log(log: Mapping[Place, range], wanted: Mapping[Place, range]) -> None:
+    """What is to be read must be there: a topic may have been made anew since, or cut."""
+    for place, offsets in wanted.items():
+        name, there = f"{place[0]}/{place[1]}", log[place]
+        if offsets and not there.start <= offsets.start <= there.stop:
+            raise RebuildRefused(
+                f"{name} has no offset {offsets.start} any more; remove what was begun and start "
+                "again"
+            )
+        if offsets and offsets.stop > there.stop:
+            raise RebuildRefused(
+                f"{name} ends before offset {there.stop}, and was read up to {offsets.stop}: the "
+                "log was cut, or the topic made anew; the live model is of another log"
+            )
 
 
 def _missing(

@@ -16,6 +16,9 @@ projection_state = sa.Table(
     sa.Column("paused_until", _Time),
 )
 
+paused = sa.func.coalesce(projection_state.c.paused_until > sa.func.now(), sa.false())
+"""Whether ``paused_by`` holds the model: a pause is a lease, and whoever died holds nothing."""
+
 generations = sa.Table(
     "generations",
     metadata,

@@ -1,7 +1,4 @@
-"""One of the processes of a first pass: ``python -m`` this, with its job on standard input.
-
-It ends where its parent has gone: nobody would index what it copies.
-"""
+"""One of the processes of a first pass: ``python -m`` this, with its job on standard input."""
 
 import gc
 import os
@@ -15,12 +12,21 @@ from services.eventkit.trouble import short
 
 
 def work(job: Job) -> None:
-    """Copies one share after the other."""
+    """Copies one share after the other.
+
+    It ends where its parent has gone. Each chunk asks once its connection is there: another rebuild
+    ends the connections that it finds, and what connects later finds the parent gone.
+    """
+
+    def may_go_on() -> None:
+        if os.getppid() != job.parent:
+            raise SystemExit(1)
+
     engine = db.make_engine(job.url, pool_size=1, name=f"rebuild-{job.model.name}")
     for share in job.shares:
         bulk.copy(
             engine, job.model, job.bootstrap, job.generation, share, job.chunk,
-            wanted=lambda: os.getppid() == job.parent,
+            may_go_on,
         )  # fmt: skip
 
 
@@ -29,7 +35,7 @@ def main() -> None:
     gc.disable()  # nothing here makes cycles, and looking for them takes a quarter of the time
     try:
         work(pickle.load(sys.stdin.buffer))  # noqa: S301 - from the process that began this one
-    except BaseException as error:
+    except (Exception, KeyboardInterrupt) as error:
         sys.stdout.write(short(error))
         raise SystemExit(1) from None
 

@@ -10,12 +10,14 @@ from uuid import uuid4
 import psutil
 import pytest
 
-from services.eventkit.rebuild import rebuilder, worker
+from services.eventkit.positions import Unreachable
+from services.eventkit.rebuild import feed, rebuilder, worker
 from services.eventkit.rebuild.compare import compare
 from services.eventkit.rebuild.model import RebuildFailed, RebuildRefused
 from services.eventkit.rebuild.rebuilder import Progress
 from services.projector import control, rebuild
 from services.projector.projections import OTHERS, VIEW
+from services.projector.replay import FromBeginning
 from services.projector.views import TimelineEntry
 from tests.integration.projector.rig import Rig
 from tests.integration.projector.traffic import many, story, told
@@ -215,6 +217,46 @@ def test_what_a_process_gives_up_for_is_told(filled: Rig) -> None:
 
     with pytest.raises(RebuildFailed, match='UndefinedColumn: column "reason"'):
         filled.rebuilder(chunk=20, progress=spoil).rebuild()
+
+
+def test_a_process_whose_parent_has_gone_writes_nothing(
+    filled: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.getpid", lambda: 1)
+    with pytest.raises(RebuildFailed, match="a process ended: exit code 1"):
+        filled.rebuilder(chunk=20).rebuild()
+    schema = f"generation_{max(generations(filled))}"
+    assert filled.rows(f"SELECT count(*) FROM {schema}.order_timeline") == [(0,)]
+
+
+def test_a_pause_that_has_run_out_holds_nobody(filled: Rig) -> None:
+    """A replay that was killed: its name stays."""
+    assert control.take(filled.engine, "a replay that died", timedelta(seconds=-1))
+    assert filled.rebuilder(patience=1).rebuild().swapped
+
+
+def test_a_log_that_was_cut_is_noticed_and_a_replay_sets_the_model_right(filled: Rig) -> None:
+    topic = f"{filled.group}.order.events"
+    filled.change(
+        "UPDATE projection_offsets SET next_offset = next_offset + 1000"
+        " WHERE topic = :t AND partition = 0",
+        t=topic,
+    )
+    with pytest.raises(RebuildRefused, match=r"/0 ends before offset .* the log was cut"):
+        filled.rebuilder().rebuild()
+    assert set(generations(filled).values()) <= {"current", "kept"}
+    replayer = filled.replayer()
+    replayer.run(replayer.plan([topic], FromBeginning()), lambda _: None)
+    assert filled.rebuilder().rebuild().swapped
+
+
+def test_a_log_that_ends_too_soon_is_not_waited_for(filled: Rig) -> None:
+    place = (f"{filled.group}.order.events", 0)
+    ((end,),) = filled.rows(
+        "SELECT next_offset FROM projection_offsets WHERE topic = :t AND partition = 0", t=place[0]
+    )
+    with pytest.raises(Unreachable, match=f"ends before offset {end}, and was read up to"):
+        list(feed.read(filled.bootstrap, {place: range(0, end + 1)}))
 
 
 def workers() -> list[psutil.Process]:
