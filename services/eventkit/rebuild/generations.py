@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -143,6 +144,31 @@ def index(conn: Connection, model: ReadModel, generation: Generation, table: sa.
     for definition in indexes:
         conn.execute(sa.text(definition.replace(" ON public.", f" ON {generation.schema}.")))
     _alter(conn, generation, table, ["RESET (autovacuum_enabled)"])
+
+
+def fits(conn: Connection, model: ReadModel, generation: Generation) -> bool:
+    """Whether it has the live model's tables: a migration may have come between."""
+    live, whole = current(conn), generation.status != COPYING
+    return all(
+        _shape(conn, generation, table, whole) == _shape(conn, live, table, whole)
+        for table in model.tables
+    )
+
+
+def _shape(conn: Connection, of: Generation, table: sa.Table, whole: bool) -> Any:
+    """A table's columns and, where it is whole, its keys and indexes."""
+    columns = conn.execute(
+        sa.text(
+            "SELECT attname, format_type(atttypid, atttypmod), attnotnull, attgenerated"
+            " FROM pg_attribute WHERE attrelid = to_regclass(:name) AND attnum > 0"
+            " AND NOT attisdropped ORDER BY attname"
+        ),
+        {"name": f"{of.schema}.{table.name}"},
+    ).all()
+    if not whole or not columns:
+        return columns
+    keys, indexes = _definitions(conn, of, table)
+    return columns, keys, sorted(one.replace(f" ON {of.schema}.", " ON ") for one in indexes)
 
 
 def analyze(conn: Connection, generation: Generation, table: sa.Table) -> None:

@@ -122,13 +122,20 @@ class Rebuilder:
     def rollback(self) -> Report:
         """Makes the kept generation the current one again, with all events since the swap."""
         with self._alone():
-            generation = self._find(KEPT)
+            with self._engine.begin() as conn:
+                generation = generations.find(conn, KEPT)
+                fits = generation and generations.fits(conn, self._model, generation)
             if generation is None:
                 raise RebuildRefused("no generation was kept: there is nothing to go back to")
             if generation.version != self._model.version:
                 raise RebuildRefused(
                     f"generation {generation.number} is of version {generation.version}, this "
                     f"code writes version {self._model.version}: go back with the release of then"
+                )
+            if not fits:
+                raise RebuildRefused(
+                    f"generation {generation.number} is from before a migration of its tables: "
+                    "build it anew with --shadow"
                 )
             self._catch_up(generation)
             return self._patiently("swapping", lambda: self._swapped(generation, None))
@@ -182,17 +189,17 @@ class Rebuilder:
                 raise RebuildRefused("what an earlier rebuild left running does not end")
             time.sleep(_POLL)
 
-    def _find(self, *statuses: str) -> Generation | None:
-        with self._engine.connect() as conn:
-            return generations.find(conn, *statuses)
-
     def _resumed(self) -> Generation | None:
-        found = self._find(COPYING, READY)
-        if found is None or found.version == self._model.version:
-            return found
+        """What an earlier run left, unless it is of other code or of other tables."""
         with self._engine.begin() as conn:
+            found = generations.find(conn, COPYING, READY)
+            if found is None:
+                return None
+            ours = found.version == self._model.version
+            if ours and generations.fits(conn, self._model, found):
+                return found
             generations.drop(conn, found)
-        return None
+            return None
 
     def _begun(self) -> Generation:
         admin = admin_client(self._bootstrap)

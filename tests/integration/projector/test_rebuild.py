@@ -259,6 +259,22 @@ def test_a_log_that_ends_too_soon_is_not_waited_for(filled: Rig) -> None:
         list(feed.read(filled.bootstrap, {place: range(0, end + 1)}))
 
 
+def test_a_generation_from_before_a_migration_is_built_anew_and_never_gone_back_to(
+    filled: Rig,
+) -> None:
+    old = filled.rebuilder().rebuild(swap=False).generation
+    filled.change("CREATE INDEX order_view_total ON order_view (total)")
+    try:
+        report = filled.rebuilder().rebuild()
+        assert report.swapped and report.generation.begun_at > old.begun_at
+        assert filled.rows("SELECT to_regclass('public.order_view_total') IS NOT NULL") == [(True,)]
+        filled.change("DROP INDEX order_view_total")
+        with pytest.raises(RebuildRefused, match="from before a migration"):
+            filled.rebuilder().rollback()
+    finally:
+        filled.change("DROP INDEX IF EXISTS order_view_total")
+
+
 def workers() -> list[psutil.Process]:
     """The processes of a first pass that this one has."""
     children = psutil.Process().children()
