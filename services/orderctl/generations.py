@@ -16,15 +16,14 @@ from rich.progress import (
 )
 from rich.table import Table
 from rich.text import Text
-from sqlalchemy.exc import SQLAlchemyError
 
 from services.analytics.rebuild import FiguresModel
-from services.eventkit.positions import Unreachable
 from services.eventkit.rebuild import rebuilder as library
 from services.eventkit.rebuild.generations import Generation
 from services.eventkit.rebuild.model import ReadModel, RebuildFailed, RebuildRefused
 from services.orderctl.console import err, out, print_json
 from services.orderctl.errors import CliError
+from services.orderctl.failures import UNDERNEATH, failed
 from services.orderctl.settings import Settings, missing
 from services.orderctl.steps import traced
 from services.projector.rebuild import OrderModel
@@ -44,7 +43,10 @@ def rebuild(
 ) -> None:
     """Builds a generation and swaps it in; CliError where differences block the swap."""
     with _rebuilder(settings, model, processes) as rebuilder:
-        report = _explained(lambda: rebuilder.rebuild(swap=swap, accept=accept))
+        report = _explained(
+            lambda: rebuilder.rebuild(swap=swap, accept=accept),
+            f"{_command(model)} --shadow goes on, --drop removes all but the live generation",
+        )
     if json:
         print_json(_as_json(report))
     else:
@@ -53,14 +55,18 @@ def rebuild(
         raise CliError(
             f"{report.comparison.differing} rows differ: generation {report.generation.number} is "
             "kept aside, the live model is as it was",
-            "find out which is right; --shadow --accept-differences swaps, --drop removes it",
+            f"find out which is right; {_command(model)} --shadow --accept-differences swaps, "
+            "--drop removes all but the live generation",
         )
 
 
 def rollback(settings: Settings, model: Model, json: bool) -> None:
     """Goes back to the generation that was kept."""
     with _rebuilder(settings, model) as rebuilder:
-        report = _explained(rebuilder.rollback)
+        report = _explained(
+            rebuilder.rollback,
+            f"{_command(model)} --rollback again: the kept generation is still there",
+        )
     if json:
         print_json(_as_json(report))
     else:
@@ -70,7 +76,7 @@ def rollback(settings: Settings, model: Model, json: bool) -> None:
 def drop(settings: Settings, model: Model, json: bool) -> None:
     """Removes what is not current."""
     with _rebuilder(settings, model) as rebuilder:
-        gone = _explained(rebuilder.drop)
+        gone = _explained(rebuilder.drop, f"{_command(model)} --drop again")
     if json:
         print_json([generation.number for generation in gone])
     else:
@@ -126,16 +132,21 @@ class _Rate(ProgressColumn):
         return Text(f"{task.speed:,.0f}/s" if task.speed else "")
 
 
-def _explained(call: Callable[[], T]) -> T:
+def _explained(call: Callable[[], T], then: str) -> T:
+    """The call's result; CliError with ``then``, what to do next, where it has none."""
     try:
         return call()
     except RebuildRefused as error:
         raise CliError(str(error), "orderctl replay --help") from error
-    except (RebuildFailed, Unreachable) as error:
-        raise CliError(str(error), "orderctl replay --shadow goes on, --drop cleans up") from error
-    except SQLAlchemyError as error:
-        text = str(error).splitlines()[0]
-        raise CliError(f"database: {text}", "orderctl replay --shadow goes on") from error
+    except RebuildFailed as error:
+        raise CliError(str(error), then) from error
+    except UNDERNEATH as error:
+        raise failed(error, then) from error
+
+
+def _command(model: Model) -> str:
+    """How the command for this model begins."""
+    return "orderctl replay" if model is Model.PROJECTOR else f"orderctl replay --model {model}"
 
 
 def _print(report: library.Report) -> None:

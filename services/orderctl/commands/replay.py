@@ -1,6 +1,5 @@
 """``orderctl replay``: have the read model read topics again."""
 
-import re
 from typing import Annotated
 
 import sqlalchemy as sa
@@ -8,15 +7,18 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from services.eventkit.envelope import InvalidEnvelope, parse_time
-from services.eventkit.positions import Unreachable
+from services.eventkit.positions import admin_client, places_of
 from services.orderctl import generations
 from services.orderctl.console import err, out, print_json
 from services.orderctl.errors import CliError
+from services.orderctl.failures import UNDERNEATH, failed
 from services.orderctl.options import AsJson
+from services.orderctl.replay_options import check_options, check_partitions, start_of, topics_of
 from services.orderctl.settings import Settings, load_settings, missing
 from services.orderctl.steps import traced
 from services.projector import replay as library
+
+_LOOK = "orderctl lag shows where the projector is"
 
 Topics = Annotated[
     list[str] | None, typer.Option("--topic", "-t", help="Topic to read again; repeatable.")
@@ -86,18 +88,30 @@ def replay(
 
       orderctl replay --shadow --model analytics
     """
-    settings = load_settings()
-    if [bool(topic), shadow, rollback, drop].count(True) != 1:
-        raise CliError("give one of --topic, --shadow, --rollback and --drop", code=2)
+    check_options(
+        {
+            "--topic": bool(topic),
+            "--from-offset": from_offset is not None,
+            "--partition-offsets": partition_offsets is not None,
+            "--from-time": from_time is not None,
+            "--from-beginning": from_beginning,
+            "--dry-run": dry_run,
+            "--shadow": shadow,
+            "--accept-differences": accept_differences,
+            "--no-swap": no_swap,
+            "--rollback": rollback,
+            "--drop": drop,
+            f"--model {model}": model is not generations.Model.PROJECTOR,
+            "--processes": processes != 0,
+        }
+    )
     if topic:
-        _in_place(
-            settings,
-            topic,
-            _start(from_offset, partition_offsets, from_time, from_beginning),
-            dry_run,
-            json,
-        )
-    elif shadow:
+        topics = topics_of(topic)
+        start = start_of(from_beginning, from_offset, partition_offsets, from_time)
+        _in_place(load_settings(), topics, start, dry_run, json)
+        return
+    settings = load_settings()
+    if shadow:
         generations.rebuild(settings, model, processes, not no_swap, accept_differences, json)
     elif rollback:
         generations.rollback(settings, model, json)
@@ -114,11 +128,14 @@ def _in_place(
 ) -> None:
     replayer = _replayer(settings)
     try:
+        check_partitions(start, places_of(admin_client(settings.kafka_bootstrap), topics))
         plan = replayer.plan(topics, start)
         if not dry_run:
             _run(replayer, plan, settings)
-    except (library.ReplayRefused, library.ReplayFailed, Unreachable) as error:
-        raise CliError(str(error), "orderctl lag shows where the projector is") from error
+    except (library.ReplayRefused, library.ReplayFailed) as error:
+        raise CliError(str(error), _LOOK) from error
+    except UNDERNEATH as error:
+        raise failed(error, _LOOK) from error
     if json:
         print_json(_as_json(plan, dry_run))
     else:
@@ -130,42 +147,6 @@ def _in_place(
             )
         what = "would be read again" if dry_run else "read again"
         out.print(f"[bold]{plan.records}[/] records {what}")
-
-
-def _start(
-    from_offset: int | None,
-    partition_offsets: str | None,
-    from_time: str | None,
-    from_beginning: bool,
-) -> library.Start | library.FromTime:
-    given = (from_offset, partition_offsets, from_time, from_beginning or None)
-    if sum(one is not None for one in given) != 1:
-        raise CliError(
-            "give one of --from-beginning, --from-offset N, --partition-offsets P:N,... and "
-            "--from-time T",
-            code=2,
-        )
-    if from_offset is not None:
-        return library.FromOffset(from_offset)
-    if partition_offsets is not None:
-        return library.FromOffsets(_offsets(partition_offsets))
-    if from_time is not None:
-        return library.FromTime(_unix_ms(from_time))
-    return library.FromBeginning()
-
-
-def _offsets(text: str) -> dict[int, int]:
-    if not re.fullmatch(r"\d+:\d+(,\d+:\d+)*", text):
-        raise CliError(f"not partition:offset,...: {text!r}", code=2)
-    pairs = (pair.split(":") for pair in text.split(","))
-    return {int(partition): int(offset) for partition, offset in pairs}
-
-
-def _unix_ms(text: str) -> int:
-    try:
-        return int(parse_time(text).timestamp() * 1000)
-    except InvalidEnvelope as error:
-        raise CliError(f"not a time with its zone: {text!r}", code=2) from error
 
 
 def _replayer(settings: Settings) -> library.Replayer:
