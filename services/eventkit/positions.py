@@ -19,8 +19,11 @@ EVENTS: Final = ".events"
 
 
 def since(unix_ms: int) -> Any:
-    """The first offset of what was written at a time or later; -1 where nothing was."""
-    return OffsetSpec.for_timestamp(unix_ms)
+    """The first offset of what was written at a time or later; -1 where nothing was.
+
+    To Kafka a time before 1970 is no time: -1 means the end of the log.
+    """
+    return OffsetSpec.for_timestamp(max(0, unix_ms))
 
 
 class Unreachable(Exception):
