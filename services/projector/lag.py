@@ -10,11 +10,11 @@ from typing import Final
 from confluent_kafka.admin import AdminClient
 from prometheus_client import Gauge
 from sqlalchemy.engine import Engine
-from sqlalchemy.exc import SQLAlchemyError
 
 from services.eventkit.positions import (
     EARLIEST,
     LATEST,
+    TIMEOUT,
     Unreachable,
     admin_client,
     anew,
@@ -28,6 +28,8 @@ EVENTS: Final = Gauge(
     "saga_read_model_lag_events", "Events on the topics that the read model has not taken in"
 )
 SECONDS: Final = Gauge("saga_read_model_lag_seconds", "Age of the oldest of these events")
+
+_FIRST = TIMEOUT
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,11 @@ def behind(engine: Engine, admin: AdminClient, topics: Sequence[str]) -> list[Pa
 
 
 class LagMeter:
-    """Measures the lag on request, at most once in ``max_age`` seconds. Safe to share."""
+    """Measures the lag behind the backs of those who ask for it. Safe to share.
+
+    They get the last measurement, and set off another where it is older than ``max_age`` seconds:
+    nobody waits for a broker that is away.
+    """
 
     def __init__(
         self, engine: Engine, bootstrap: str, topics: Sequence[str], max_age: float = 1.0
@@ -81,37 +87,58 @@ class LagMeter:
         self._bootstrap = bootstrap
         self._admin = admin_client(bootstrap)
         self._reader = Reader(bootstrap, "projector-lag")
-        self._lock = threading.Lock()
-        self._latest: Lag | Unreachable = Unreachable("not measured yet")
+        self._turn = threading.Lock()  # held by the one who measures
+        self._ever = threading.Event()
+        self._latest: Lag | str = "not measured yet"
         self._measured = float("-inf")
 
-    def latest(self) -> Lag:
-        """The lag now, or as it was up to ``max_age`` ago; raises `Unreachable`."""
-        with self._lock:
-            if time.monotonic() - self._measured > self._max_age:
-                self._latest = self._measure()
-                self._measured = time.monotonic()
-            if isinstance(self._latest, Unreachable):
-                raise self._latest
-            return self._latest
+    def latest(self, wait: float = _FIRST) -> Lag:
+        """The lag as it was measured last; raises `Unreachable` where it could not be.
+
+        Waits for the very first measurement only, and ``wait`` seconds at most.
+        """
+        old = time.monotonic() - self._measured > self._max_age
+        if old and self._turn.acquire(blocking=False):
+            threading.Thread(target=self._measure, name="lag-look", daemon=True).start()
+        self._ever.wait(wait)
+        latest = self._latest
+        if isinstance(latest, str):
+            raise Unreachable(latest)
+        return latest
 
     def watch(self, every: float) -> None:
-        """Measures for the metrics, for ever; what cannot be measured is no number."""
+        """Measures for ever: what the others get then is at most as old as this."""
         while True:
-            try:
-                lag = self.latest()
-                events, seconds = float(lag.events), lag.seconds
-            except (Unreachable, SQLAlchemyError):
-                events = seconds = float("nan")
-            EVENTS.set(events)
-            SECONDS.set(seconds)
-            time.sleep(every)
+            began = time.monotonic()
+            self.measure()
+            time.sleep(max(0.0, began + every - time.monotonic()))
 
-    def _measure(self) -> Lag | Unreachable:
+    def measure(self) -> None:
+        """Measures and sets the metrics; what cannot be measured is no number."""
+        self._turn.acquire()
+        self._measure()
         try:
-            partitions = behind(self._engine, self._admin, self._topics)
+            lag = self.latest()
+            events, seconds = float(lag.events), lag.seconds
+        except Unreachable:
+            events = seconds = float("nan")
+        EVENTS.set(events)
+        SECONDS.set(seconds)
+
+    def _measure(self) -> None:
+        """Measures, and ends the turn, which was taken for it."""
+        try:
+            self._latest = self._look()
         except Unreachable as error:
             self._admin = anew(self._bootstrap)
-            return error
+            self._latest = str(error)
+        finally:
+            self._measured = time.monotonic()
+            self._ever.set()
+            self._turn.release()
+
+    def _look(self) -> Lag:
+        partitions = behind(self._engine, self._admin, self._topics)
+        at = datetime.now(UTC)
         late = {(p.topic, p.partition): p.next_offset for p in partitions if p.events}
-        return Lag(datetime.now(UTC), self._reader.oldest(late), partitions)
+        return Lag(at, self._reader.oldest(late), partitions)

@@ -26,8 +26,8 @@ class ApiSettings(ProcessSettings):
     """The broker."""
     topics: Annotated[tuple[str, ...], NoDecode] = TOPICS
     """The topics that are projected, with commas between."""
-    lag_look: float = 5.0
-    """How often the lag is measured for the metrics."""
+    lag_look: float = 1.0
+    """How often the lag is measured, for the answers and the metrics."""
 
     @field_validator("topics", mode="before")
     @classmethod
