@@ -45,7 +45,7 @@ def check_options(given: Mapping[str, bool]) -> None:
     (mode,) = modes
     for name, wanted in GOES_WITH.items():
         if name in names and wanted != mode:
-            instead = _INSTEAD.get((name, mode), f"leave it out, it goes with {wanted}")
+            instead = _INSTEAD.get((name, mode), f"leave it out, it goes with {wanted} only")
             raise CliError(f"{name} does not go with {mode}: {instead}", code=2)
     for (one, other), what in _EXCLUDE.items():
         if {one, other} <= names:

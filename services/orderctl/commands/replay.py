@@ -69,7 +69,7 @@ def replay(
     """Have the read model read topics again: in place, or beside the live one.
 
     In place: the projector stops, moves back and reads again. Rows that are missing come back;
-    newer rows stay as they are. Where whole orders are missing, the other topics are read too.
+    newer rows stay as they are. Where whole orders are missing, all topics are read.
 
     --shadow: another generation of the tables is built from all topics while the live one goes
     on, then compared, then swapped in. Wrong rows are put right. The old generation is kept.
@@ -142,8 +142,8 @@ def _in_place(
         out.print(_table(plan))
         if plan.lost_orders:
             out.print(
-                f"{plan.lost_orders} orders have no row in the read model: for them the other "
-                "topics are read again too, from when those orders began"
+                f"{plan.lost_orders} orders have no row in the read model: for them all "
+                "topics are read again, from when the first of those orders began"
             )
         what = "would be read again" if dry_run else "read again"
         out.print(f"[bold]{plan.records}[/] records {what}")
