@@ -6,8 +6,7 @@ a few times for all groups together, and reads single records only of partitions
 
 import threading
 from collections.abc import Mapping
-from concurrent.futures import Future
-from typing import Any, Final
+from typing import Final
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
@@ -21,8 +20,8 @@ from services.eventkit.positions import (
     Unreachable,
     admin_client,
     anew,
-    ask,
     committed_offsets,
+    described_groups,
     event_places,
     log_offsets,
 )
@@ -119,13 +118,5 @@ def _by_topic(offsets: Offsets) -> dict[str, int]:
 
 
 def _members(admin: AdminClient) -> dict[str, int]:
-    answers = admin.describe_consumer_groups(list(GROUPS), request_timeout=_TIMEOUT)
-    return {group: _count(answer) for group, answer in answers.items()}
-
-
-def _count(answer: "Future[Any]") -> int:
-    """The members of a group; the broker calls it an error where nobody ever joined it."""
-    try:
-        return len(ask(answer.result).members)
-    except Unreachable:
-        return 0
+    found = described_groups(admin, GROUPS, _TIMEOUT)
+    return {group: len(one.members) if one else 0 for group, one in found.items()}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 from uuid import UUID
 
 APPLIED = "applied"
@@ -69,13 +69,6 @@ class NewJob:
     args: Mapping[str, Any] = field(default_factory=dict)
     run_at: datetime | None = None
     priority: int = 100
-
-
-class Versioned(Protocol):
-    """An aggregate: a frozen dataclass whose ``version`` is raised by one for each event."""
-
-    @property
-    def version(self) -> int: ...
 
 
 S = TypeVar("S")

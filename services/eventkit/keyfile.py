@@ -56,11 +56,6 @@ class Keys(BaseModel):
     keys: dict[str, ApiKey] = Field(default_factory=dict)
     tenants: dict[str, Allowance] = Field(default_factory=dict)
 
-    def tenant_of(self, key: str, now: datetime) -> str | None:
-        """Whose key this is; None for one that is unknown, revoked or expired."""
-        found = self.known(key, now)
-        return found.tenant if found else None
-
     def known(self, key: str, now: datetime) -> ApiKey | None:
         """What is kept of a key; None for one that is unknown, revoked or expired."""
         prefix, _, rest = key.partition("_")

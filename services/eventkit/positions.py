@@ -5,8 +5,8 @@ from concurrent.futures import Future
 from functools import cache
 from typing import Any, Final
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, ConsumerGroupDescription, OffsetSpec
 
 Place = tuple[str, int]
 """A topic and the number of a partition of it."""
@@ -83,6 +83,26 @@ def committed_offsets(
         if part.error is not None:
             raise Unreachable(f"broker: {part.error}")
     return {(part.topic, part.partition): part.offset for part in parts if part.offset >= 0}
+
+
+def described_groups(
+    admin: AdminClient, groups: Iterable[str], timeout: float = TIMEOUT
+) -> dict[str, ConsumerGroupDescription | None]:
+    """Consumer groups as the broker describes them; None is one that nobody ever joined.
+
+    Raises `Unreachable` where one is not described: it may have members all the same.
+    """
+    answers = admin.describe_consumer_groups(list(groups), request_timeout=timeout)
+    return {group: _described(answer) for group, answer in answers.items()}
+
+
+def _described(answer: "Future[ConsumerGroupDescription]") -> ConsumerGroupDescription | None:
+    try:
+        return answer.result()
+    except KafkaException as error:
+        if error.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND:
+            return None
+        raise Unreachable(f"broker: {error}") from error
 
 
 def anew(bootstrap: str) -> AdminClient:

@@ -96,6 +96,8 @@ def routes(runtime: Runtime[Any, InventorySettings]) -> APIRouter:
         last = page[-1].sku if len(rows) > limit else None
         return StockPage(stock=[_stock_view(row) for row in page], next=last)
 
+    router.include_router(import_routes(runtime))  # before the next: no SKU hides its list
+
     @router.get("/stock/{sku}", responses=problem_responses(404))
     def read_stock(tenant: Tenant, sku: SkuInPath) -> StockView:
         """The stock of one SKU."""
@@ -114,7 +116,6 @@ def routes(runtime: Runtime[Any, InventorySettings]) -> APIRouter:
             raise Problem(404, "unknown-reservation", f"Order {order_id} is not known here.")
         return _reservation_view(found)
 
-    router.include_router(import_routes(runtime))
     return router
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
-from services.eventkit.positions import EVENTS, Unreachable, committed_offsets
+from services.eventkit.positions import EVENTS, Unreachable, committed_offsets, described_groups
 from services.orderctl.errors import NOT_ANSWERING, CliError
 
 GROUPS = ("order", "inventory", "payment", "email", "analytics", "projector")
@@ -95,5 +95,5 @@ def _offsets(
 
 
 def _members(admin: AdminClient, names: Sequence[str]) -> dict[str, int]:
-    futures = admin.describe_consumer_groups(list(names), request_timeout=TIMEOUT)
-    return {name: len(future.result().members) for name, future in futures.items()}
+    found = described_groups(admin, names, TIMEOUT)
+    return {name: len(one.members) if one else 0 for name, one in found.items()}

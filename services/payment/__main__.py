@@ -2,6 +2,7 @@
 
 from services.eventkit.service import Service, main
 from services.payment import api, jobs
+from services.payment.chores import chores
 from services.payment.handlers import HANDLERS
 from services.payment.settings import PaymentSettings
 from services.payment.store import PaymentStore
@@ -13,6 +14,7 @@ SERVICE = Service(
     store=PaymentStore(),
     routes=api.routes,
     jobs=jobs.kinds,
+    chores=chores,
 )
 
 if __name__ == "__main__":

@@ -70,6 +70,13 @@ def take_in(conn: Connection, webhook_id: str, notice: Notice) -> bool:
     return conn.execute(statement.returning(provider_events.c.webhook_id)).first() is not None
 
 
+OLD = """
+DELETE FROM provider_events WHERE webhook_id IN (
+    SELECT webhook_id FROM provider_events WHERE received_at < :before
+    ORDER BY received_at LIMIT :batch)"""
+"""Deletes notices: a copy of one is refused for its age long before."""
+
+
 def message_id(webhook_id: str) -> UUID:
     """The id under which the rules see a notice: the same for a repeat."""
     return uuid5(NAMESPACE_URL, f"provider-webhook:{webhook_id}")

@@ -2,16 +2,10 @@
 
 from collections.abc import Mapping
 
-from confluent_kafka import (
-    ConsumerGroupState,
-    ConsumerGroupTopicPartitions,
-    KafkaError,
-    KafkaException,
-    TopicPartition,
-)
+from confluent_kafka import ConsumerGroupState, ConsumerGroupTopicPartitions, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from services.eventkit.positions import TIMEOUT, Place, Unreachable, ask
+from services.eventkit.positions import TIMEOUT, Place, ask, described_groups
 
 _EMPTY = (ConsumerGroupState.EMPTY, ConsumerGroupState.DEAD)
 
@@ -21,14 +15,8 @@ def members(admin: AdminClient, group: str) -> list[str]:
 
     Raises `Unreachable`.
     """
-    (answer,) = admin.describe_consumer_groups([group], request_timeout=TIMEOUT).values()
-    try:
-        described = answer.result()
-    except KafkaException as error:
-        if error.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND:
-            return []
-        raise Unreachable(f"broker: {error}") from error
-    if described.state in _EMPTY:
+    described = described_groups(admin, [group])[group]
+    if described is None or described.state in _EMPTY:
         return []
     return sorted(member.client_id for member in described.members) or [described.state.name]
 

@@ -64,8 +64,6 @@ def _with_part(behaviour: Behaviour, part: str) -> Behaviour:
             return replace(behaviour, slow_ms=number, notify=True, at_once=True)
         case "tok_flaky":
             return replace(behaviour, flaky=number)
-        case "notify":
-            return replace(behaviour, notify=True)
         case "refund_fails":
             return replace(behaviour, refund_fails=number)
         case _:

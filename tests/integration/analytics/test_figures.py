@@ -7,7 +7,7 @@ from uuid import uuid4
 from fastapi.testclient import TestClient
 
 from services.eventkit.decision import Event
-from services.eventkit.testing import event
+from tests.events import event
 from tests.integration.scratch import Scratch
 
 SALE = {"customer_id": "customer-1", "total": 4200, "currency": "EUR"}

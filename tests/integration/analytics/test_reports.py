@@ -17,7 +17,7 @@ from services.analytics.report_store import OLD_PAGES, OLD_REPORTS
 from services.eventkit.jobs import JobKind
 from services.eventkit.results import LostLease
 from services.eventkit.retention import prune
-from services.eventkit.testing import event
+from tests.events import event
 from tests.integration.by_hand import ByHand
 from tests.integration.scratch import Scratch
 

@@ -10,7 +10,7 @@ from services.analytics import reports
 from services.analytics.jobs import as_csv
 from services.analytics.reports import OPEN, Report
 from services.eventkit.decision import Decision
-from services.eventkit.testing import NOW
+from tests.events import NOW
 
 KEEP = timedelta(hours=1)
 NEW = Report("rep_1", "demo", NOW - timedelta(days=1), NOW, NOW, NOW)

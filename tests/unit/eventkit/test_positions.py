@@ -1,11 +1,47 @@
-"""Where a time stands in a log."""
+"""What is asked of the broker: where a time stands in a log, and who is in a group."""
+
+from concurrent.futures import Future
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
 
-from services.eventkit.positions import since
+from services.eventkit.positions import Unreachable, described_groups, since
 
 
 @pytest.mark.parametrize(("unix_ms", "asked"), [(5, 5), (0, 0), (-1, 0), (-86_400_000, 0)])
 def test_a_time_before_1970_means_all_and_not_the_end(unix_ms: int, asked: int) -> None:
     """Kafka reads negative timestamps as special offsets; -1 is the end of the log."""
     assert since(unix_ms).timestamp == asked
+
+
+def broker(**answers: Any) -> AdminClient:
+    """An admin client that describes groups so, or raises an error of that code."""
+
+    def describe(groups: list[str], **_: Any) -> dict[str, "Future[Any]"]:
+        return {group: answer(answers[group]) for group in groups}
+
+    return cast(AdminClient, SimpleNamespace(describe_consumer_groups=describe))
+
+
+def answer(what: Any) -> "Future[Any]":
+    made: Future[Any] = Future()
+    if isinstance(what, int):
+        made.set_exception(KafkaException(KafkaError(what)))
+    else:
+        made.set_result(what)
+    return made
+
+
+def test_a_group_that_nobody_ever_joined_is_none() -> None:
+    groups = broker(a="described", b=KafkaError.GROUP_ID_NOT_FOUND)
+    found: dict[str, Any] = dict(described_groups(groups, ["a", "b"]))
+    assert found == {"a": "described", "b": None}
+
+
+@pytest.mark.parametrize("code", [KafkaError._TIMED_OUT, KafkaError.NOT_COORDINATOR])
+def test_a_group_that_is_not_described_is_not_an_empty_one(code: int) -> None:
+    with pytest.raises(Unreachable):
+        described_groups(broker(a="described", b=code), ["a", "b"])

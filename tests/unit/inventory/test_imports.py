@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.eventkit.decision import Decision
-from services.eventkit.testing import NOW
 from services.inventory import imports
 from services.inventory.domain import Line
 from services.inventory.imports import (
@@ -25,6 +24,7 @@ from services.inventory.imports import (
     parse,
     take_in,
 )
+from tests.events import NOW
 
 LATER = NOW + timedelta(seconds=5)
 NEW = Import("imp_1", "demo", "rows", 2, 4, 60, NOW, NOW)

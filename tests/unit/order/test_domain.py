@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from services.eventkit.decision import Decision, Facts
-from services.eventkit.testing import KEY, NOW, event
 from services.order import domain
 from services.order.domain import Order
 from services.order.handlers import HANDLERS
+from tests.events import KEY, NOW, event
 
 TOTAL = 2500
 AMOUNT = {"payment_id": f"payment:{KEY}", "amount": TOTAL, "currency": "EUR"}

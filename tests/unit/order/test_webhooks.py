@@ -7,10 +7,10 @@ import httpx
 import pytest
 
 from services.eventkit.decision import Facts
-from services.eventkit.testing import KEY, NOW, event
 from services.order import targets, webhooks
 from services.order.handlers import HANDLERS
 from services.order.webhooks import ATTEMPTS, Delivery, Disabled, Webhook, answered, pause
+from tests.events import KEY, NOW, event
 from tests.unit.order.test_domain import DATA, apply
 
 MESSAGE = Delivery("msg_1", "wh_1", "demo", KEY, "order.confirmed", {}, NOW, NOW)

@@ -4,11 +4,10 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
-from services.eventkit.decision import Event, Facts
+from services.eventkit.decision import Event
 
 NOW = datetime(2026, 1, 31, 9, 15, tzinfo=UTC)
 KEY = "0b54b3a4-6d0e-4b0a-9f3e-1d2c3b4a5f60"
-FACTS = Facts(NOW)
 
 
 def event(type_: str, data: dict[str, Any] | None = None, **overrides: Any) -> Event:
