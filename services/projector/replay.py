@@ -8,12 +8,14 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Engine
+from sqlalchemy.exc import SQLAlchemyError
 
 from services.eventkit.positions import (
     EARLIEST,
@@ -229,8 +231,8 @@ class Replayer:
         if not moved:
             furthest = max(partition.bounds.position for partition in partitions)
             raise ReplayRefused(
-                f"nothing to read again in {', '.join(topics)}: no partition was read so far "
-                f"(the furthest position is {furthest})"
+                f"nothing to read again in {', '.join(topics)}: no partition was read past where "
+                f"the replay would begin (the furthest position is {furthest})"
             )
         if self._lost(moved) is None:
             return Plan(partitions)
@@ -274,7 +276,8 @@ class Replayer:
         try:
             self._move(plan, lambda step: progress(Progress(step, 0, total)))
         finally:
-            control.release(self._engine, self._name)
+            with suppress(SQLAlchemyError):  # the lease ends by itself
+                control.release(self._engine, self._name)
         self._wait(plan, progress)
         progress(Progress("done", total, total))
 

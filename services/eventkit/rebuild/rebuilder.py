@@ -4,13 +4,13 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import islice
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
 
 from services.eventkit import db
 from services.eventkit.positions import (
@@ -174,7 +174,8 @@ class Rebuilder:
                 self._end_leftovers(conn)
                 yield
             finally:
-                conn.execute(sa.select(sa.func.pg_advisory_unlock(_ONE_AT_A_TIME)))
+                with suppress(SQLAlchemyError):  # the right ends with its connection
+                    conn.execute(sa.select(sa.func.pg_advisory_unlock(_ONE_AT_A_TIME)))
 
     def _end_leftovers(self, conn: Connection) -> None:
         """Connections of a rebuild that was killed: their transactions must not commit any more."""
