@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from docs.generate_saga import Tables, load_tables
+from docs.generated import finish
 from infra.kafka.topics import Topic, topics
 from infra.names import EMITTERS, dead_letter_topic, events_topic
 from infra.registry.releases import as_json, sample
@@ -207,19 +208,5 @@ def _envelope() -> dict[str, Any]:
     }
 
 
-def main() -> int:
-    """The command line: write the document, or with ``--check`` say whether it is up to date."""
-    text = render(load_tables())
-    if "--check" not in sys.argv[1:]:
-        TARGET.write_text(text)
-        return 0
-    if TARGET.exists() and TARGET.read_text() == text:
-        return 0
-    sys.stderr.write(
-        "schemas/asyncapi.json is out of date; run: python -m docs.generate_asyncapi\n"
-    )
-    return 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(finish(TARGET, render(load_tables()), "docs.generate_asyncapi"))

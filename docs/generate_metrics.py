@@ -12,6 +12,8 @@ from typing import Any
 
 from prometheus_client import Counter, Gauge, Histogram
 
+from docs.generated import finish
+
 HERE = Path(__file__).parent
 TARGET = HERE / "metrics.md"
 
@@ -93,17 +95,5 @@ def _table(process: str, metrics: list[Metric]) -> str:
     return f"## {process}\n\n{header}{rows}"
 
 
-def main() -> int:
-    """The command line: write the page, or with ``--check`` say whether it is up to date."""
-    page = render(collect())
-    if "--check" not in sys.argv[1:]:
-        TARGET.write_text(page)
-        return 0
-    if TARGET.exists() and TARGET.read_text() == page:
-        return 0
-    sys.stderr.write("docs/metrics.md is out of date; run: python -m docs.generate_metrics\n")
-    return 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(finish(TARGET, render(collect()), "docs.generate_metrics"))

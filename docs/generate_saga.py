@@ -12,6 +12,7 @@ from itertools import compress
 from pathlib import Path
 from typing import Any
 
+from docs.generated import finish
 from services.eventkit.decision import Handlers, On
 
 HERE = Path(__file__).parent
@@ -232,17 +233,5 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def main() -> int:
-    """The command line: write the page, or with ``--check`` say whether it is up to date."""
-    page = render(load_tables())
-    if "--check" not in sys.argv[1:]:
-        TARGET.write_text(page)
-        return 0
-    if TARGET.exists() and TARGET.read_text() == page:
-        return 0
-    sys.stderr.write("docs/saga.md is out of date; run: python -m docs.generate_saga\n")
-    return 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(finish(TARGET, render(load_tables()), "docs.generate_saga"))

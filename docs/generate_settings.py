@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic_settings import BaseSettings
 
+from docs.generated import finish
 from services.analytics.settings import AnalyticsSettings
 from services.email.settings import EmailSettings
 from services.eventkit.settings import PREFIX, ClientSettings, ProcessSettings, ServiceSettings
@@ -85,17 +86,5 @@ def _text(field: Any) -> str:
     return " ".join(field.description.split())
 
 
-def main() -> int:
-    """The command line: write the page, or with ``--check`` say whether it is up to date."""
-    page = render()
-    if "--check" not in sys.argv[1:]:
-        TARGET.write_text(page)
-        return 0
-    if TARGET.exists() and TARGET.read_text() == page:
-        return 0
-    sys.stderr.write("docs/settings.md is out of date; run: python -m docs.generate_settings\n")
-    return 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(finish(TARGET, render(), "docs.generate_settings"))
