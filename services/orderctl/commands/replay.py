@@ -129,7 +129,8 @@ def _in_place(
     replayer = _replayer(settings)
     try:
         check_partitions(start, places_of(admin_client(settings.kafka_bootstrap), topics))
-        plan = replayer.plan(topics, start)
+        with err.status("looking for orders that have no row"):
+            plan = replayer.plan(topics, start)
         if not dry_run:
             _run(replayer, plan, settings)
     except (library.ReplayRefused, library.ReplayFailed) as error:
