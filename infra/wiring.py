@@ -131,9 +131,12 @@ class Wiring:
         return {"SAGA_OTLP_ENDPOINT": self.url("otlp_http")}
 
     def _guardian(self) -> dict[str, str]:
+        host, port = self.inside_host_and_port("postgres")
         return {
             **self._http("connect_guardian"),
             "SAGA_CONNECT_URL": self.url("connect"),
+            "SAGA_DATABASE_HOST": host,
+            "SAGA_DATABASE_PORT": str(port),
             "SAGA_KAFKA_BOOTSTRAP": self.inside("kafka"),
         }
 

@@ -20,7 +20,7 @@ Why some lines of outbox.json are as they are:
 import json
 from pathlib import Path
 
-from infra.names import PUBLICATION, connector, database, slot, topic_prefix
+from infra.names import EMITTERS, PUBLICATION, connector, database, slot, topic_prefix
 
 _SHARED = Path(__file__).with_name("outbox.json")
 
@@ -44,6 +44,14 @@ HEADERS = {
 
 UNHURRIED = {"email": "100", "analytics": "500"}
 """Services whose events no order waits for, and how often their outbox is polled, in ms."""
+
+
+def all_configs(database_host: str, database_port: int) -> dict[str, dict[str, str]]:
+    """The configuration of every connector, by its name."""
+    return {
+        connector(service): connector_config(service, database_host, database_port)
+        for service in EMITTERS
+    }
 
 
 def connector_config(service: str, database_host: str, database_port: int) -> dict[str, str]:

@@ -8,7 +8,7 @@ import psycopg
 import requests
 import tenacity
 
-from infra.connect.config import connector_config
+from infra.connect.config import all_configs
 from infra.connect.rest import Connect, NotYet
 from infra.connect.taskless import MISSING, RUNNING, Remaker, absent
 from infra.local.errors import StackError
@@ -35,11 +35,11 @@ def ensure(
     what has failed is restarted, what is paused goes on. Says what was done; raises `StackError`.
     """
     connect = Connect(connect_url.rstrip("/"))
+    configs = all_configs(database_host, database_port)
     changed = 0
-    for service in EMITTERS:
-        config = connector_config(service, database_host, database_port)
+    for config in configs.values():
         changed += _patiently(partial(_apply, connect, config), wait_s)
-    remaker = Remaker(connect)
+    remaker = Remaker(connect, configs)
     _patiently(partial(_require_reading, connect_url, slots_dsn, remaker), wait_s)
     return f"{len(EMITTERS)} running" + (f", {changed} changed" if changed else "")
 

@@ -1,25 +1,26 @@
 """Restarts connector tasks that have failed: ``python -m infra.connect.guardian``.
 
 Kafka Connect leaves a failed task failed until someone asks for it. This asks, again and again with
-growing pauses. A connector that stays without a task is made anew. Everything else is let alone:
-what a person has paused or stopped stays so, and a slot that is lost is not made anew, which would
-hide the rows it had not read. Whatever is away (Connect, the broker, PostgreSQL) is waited for.
+growing pauses. A connector that stays without a task, or missing, is made anew. All else is let
+alone: what a person has paused or stopped stays so, and a slot that is lost is not made anew, which
+would hide the rows it had not read. Whatever is away (Connect, the broker, PostgreSQL) is waited for.
 """
 
 import signal
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import requests
 from prometheus_client import Counter, Gauge
 
+from infra.connect.config import all_configs
 from infra.connect.health import serve
 from infra.connect.readers import Readers
 from infra.connect.rest import Connect, NotYet
 from infra.connect.taskless import Remaker, absent
-from infra.names import EMITTERS, connector
+from infra.local.errors import StackError
 from services.eventkit import logs
 from services.eventkit.settings import ProcessSettings, load
 
@@ -36,9 +37,14 @@ UP = Gauge("saga_connector_running", "1 while a connector and its task run", ["c
 
 
 class GuardianSettings(ProcessSettings):
-    """Where Connect's REST API is, and the broker; without one the readers are not measured."""
+    """Where Connect's REST API is, and the broker; without one the readers are not measured.
+
+    ``database_host`` and ``database_port`` are those by which Connect reaches PostgreSQL.
+    """
 
     connect_url: str
+    database_host: str
+    database_port: int
     kafka_bootstrap: str = ""
 
 
@@ -75,17 +81,19 @@ class Ward:
 
 @dataclass
 class Guardian:
-    """Looks after the connectors of one Connect worker. ``reached`` says whether it answered."""
+    """Looks after the connectors of one Connect worker. ``reached`` says whether it answered.
+
+    ``configs`` has by name how each connector is to be.
+    """
 
     connect: Connect
+    configs: Mapping[str, Mapping[str, str]]
     clock: Callable[[], float] = time.monotonic
     reached: bool = False
-    wards: list[Ward] = field(
-        default_factory=lambda: [Ward(connector(service)) for service in EMITTERS]
-    )
 
     def __post_init__(self) -> None:
-        self._remaker = Remaker(self.connect, self.clock, TASKLESS_AFTER)
+        self.wards = [Ward(name) for name in self.configs]
+        self._remaker = Remaker(self.connect, self.configs, self.clock, TASKLESS_AFTER)
 
     def run(self, stop: threading.Event) -> None:
         """Looks until ``stop`` is set."""
@@ -103,7 +111,7 @@ class Guardian:
         try:
             for ward in self.wards:
                 self._look_at(ward)
-        except (requests.RequestException, NotYet) as error:
+        except requests.RequestException as error:
             for ward in self.wards:
                 UP.labels(ward.name).set(0)
             if self.reached:
@@ -121,8 +129,7 @@ class Guardian:
         well = not failed and not others and len(states) > 1
         UP.labels(ward.name).set(well)
         missing = absent(states)
-        if self._remaker.look(ward.name, missing):
-            LOG.warning("connector had no task, made anew", connector=ward.name)
+        self._make_anew(ward, missing)
         if failed:
             self._restart(ward, failed[0])
         elif well:
@@ -131,6 +138,13 @@ class Guardian:
         else:
             ward.well_since = None
             _say(ward, ", ".join(sorted(others)).lower() or missing)
+
+    def _make_anew(self, ward: Ward, missing: str) -> None:
+        try:
+            if self._remaker.look(ward.name, missing):
+                LOG.warning(f"{missing}, made anew", connector=ward.name)
+        except (NotYet, StackError) as error:  # the others are looked after all the same
+            LOG.warning(f"{missing}, not made anew", connector=ward.name, error=str(error)[:500])
 
     def _restart(self, ward: Ward, cause: str) -> None:
         if not ward.may_restart(self.clock()):
@@ -156,7 +170,8 @@ def main() -> None:
     """Runs until SIGTERM or SIGINT."""
     settings = load(GuardianSettings)
     logs.setup("connect-guardian", settings.log_format, settings.log_level)
-    guardian = Guardian(Connect(settings.connect_url.rstrip("/")))
+    configs = all_configs(settings.database_host, settings.database_port)
+    guardian = Guardian(Connect(settings.connect_url.rstrip("/")), configs)
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())

@@ -1,4 +1,4 @@
-"""A connector that stays without a task is made anew.
+"""A connector that stays without a task, or is not there, is made anew.
 
 Connect writes a connector's tasks to its configuration topic in several records. Where the broker
 is away between two of them, Connect goes on with no task: it retries, finds that nothing has
@@ -28,34 +28,31 @@ def absent(states: Sequence[tuple[str, str]]) -> str:
 
 @dataclass
 class Remaker:
-    """Makes connectors anew, with the configuration that Connect has of them."""
+    """Makes connectors anew, as ``configs`` has them by name.
+
+    What is deleted and not yet made again is simply missing, so whoever looks next makes it, also
+    after a kill in between. A person who wants a connector quiet pauses or stops it.
+    """
 
     connect: Connect
+    configs: Mapping[str, Mapping[str, str]]
     clock: Callable[[], float] = time.monotonic
     patience: float = PATIENCE_S
     _since: dict[str, float] = field(default_factory=dict)
-    _removed: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
     def look(self, name: str, problem: str) -> bool:
-        """Takes note of a connector's problem, if any; True where it is made anew."""
-        if problem == MISSING and name in self._removed:
-            self._make(name)
-            return True
-        if problem != TASKLESS:
+        """Takes note of a connector's problem, if any; True where it is made anew.
+
+        Raises `NotYet`, or `StackError` where the configuration is refused.
+        """
+        if problem not in (MISSING, TASKLESS):
             self._since.pop(name, None)
             return False
         now = self.clock()
         if now - self._since.setdefault(name, now) < self.patience:
             return False
-        config = self.connect.config_of(name)
-        if config is None:
-            return False
+        if problem == TASKLESS:
+            self.connect.delete(name)
+        self.connect.put_config(name, self.configs[name])
         del self._since[name]
-        self._removed[name] = config
-        self.connect.delete(name)
-        self._make(name)
         return True
-
-    def _make(self, name: str) -> None:
-        self.connect.put_config(name, self._removed[name])
-        del self._removed[name]

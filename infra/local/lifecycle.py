@@ -96,8 +96,8 @@ def _base_file(where: Layout) -> Path:
 
 def _launch(stack: Stack, supervisor: Supervisor) -> None:
     if orphans := leftovers.find(stack.layout):
-        leftovers.end(orphans)
-        console.print(f"Ended {len(orphans)} processes whose Supervisor was gone.")
+        leftovers.end(stack.layout)
+        console.print(f"Ended {len(orphans)} processes that nobody could stop any more.")
     preflight.check_ports(stack.ports)
     write_configuration(stack)
     _base_file(stack.layout).write_text(str(stack.ports.base))
@@ -151,7 +151,10 @@ def down() -> None:
     """Stop everything, keep the data, and make sure that nothing is left."""
     where = layouts.load()
     if not (where.state / MARKER).exists():
-        console.print("Nothing to stop: this stack was never started.")
+        if leftovers.find(where):  # its folder was deleted under it
+            _stop(where)
+        else:
+            console.print("Nothing to stop: this stack was never started.")
         return
     with _alone(where):
         _stop(where)
@@ -164,8 +167,8 @@ def _stop(where: Layout) -> None:
     if was_running:
         _stop_in_order(supervisor)
     if orphans := leftovers.find(where):
-        leftovers.end(orphans)
-        console.print(f"Ended {len(orphans)} processes that Supervisor had lost.")
+        leftovers.end(where)
+        console.print(f"Ended {len(orphans)} processes that nobody could stop any more.")
     if left := leftovers.find(where):
         pids = ", ".join(str(process.pid) for process in left)
         raise StackError(f"these processes did not end: {pids}", "End them by hand (kill -9).")

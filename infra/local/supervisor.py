@@ -17,6 +17,7 @@ from infra.local.errors import StackError
 from infra.local.layout import ROOT, Layout
 from infra.local.waiting import until
 
+SUPERVISORD = "supervisor.supervisord"
 ALREADY_STARTED, NOT_RUNNING = 60, 70
 # What a process of the stack may know of whoever started it.
 INHERITED = (
@@ -49,7 +50,7 @@ class Supervisor:
 
     def launch(self) -> None:
         """Start Supervisor, with no process of the stack running yet."""
-        command = [sys.executable, "-m", "supervisor.supervisord", "-c"]
+        command = [sys.executable, "-m", SUPERVISORD, "-c"]
         environment = {name: os.environ[name] for name in INHERITED if name in os.environ}
         errors = self._layout.logs / "supervisord.err"
         with errors.open("w") as output:

@@ -6,8 +6,9 @@ import pytest
 import requests
 from prometheus_client import REGISTRY
 
-from infra.connect.guardian import LONGEST_PAUSE, TASKLESS_AFTER, Guardian, Ward
-from infra.connect.rest import Connect
+from infra.connect.guardian import LONGEST_PAUSE, TASKLESS_AFTER, Guardian
+from infra.connect.rest import Connect, NotYet
+from infra.local.errors import StackError
 
 NAME = "outbox-order"
 RUNNING, FAILED = ("RUNNING", ""), ("FAILED", "the slot is gone")
@@ -20,15 +21,15 @@ class FakeConnect:
         self.found: list[tuple[str, str]] | None = [RUNNING, RUNNING]
         self.restarted: list[str] = []
         self.made: list[str] = []
-
-    def config_of(self, name: str) -> dict[str, str]:
-        return {"name": name}
+        self.refused: Exception | None = None
 
     def delete(self, name: str) -> None:
         self.found = []
 
     def put_config(self, name: str, config: dict[str, str]) -> None:
         assert config == {"name": name}
+        if self.refused:
+            raise self.refused
         self.made.append(name)
         self.found = [RUNNING, RUNNING]
 
@@ -63,7 +64,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def guardian(fake: FakeConnect, clock: Clock) -> Guardian:
-    return Guardian(cast(Connect, fake), clock, wards=[Ward(NAME)])
+    return Guardian(cast(Connect, fake), {NAME: {"name": NAME}}, clock)
 
 
 def watch(guardian: Guardian, clock: Clock, seconds: int) -> None:
@@ -93,6 +94,18 @@ def test_one_that_stays_without_a_task_is_made_anew(
     watch(guardian, clock, 3)
     assert fake.made == [NAME]
     assert guardian.problem() == ""
+
+
+@pytest.mark.parametrize("error", [NotYet("409"), StackError("refused", "look")])
+def test_one_that_cannot_be_made_anew_yet_is_made_when_it_can(
+    guardian: Guardian, fake: FakeConnect, clock: Clock, error: Exception
+) -> None:
+    fake.found, fake.refused = [RUNNING], error
+    watch(guardian, clock, int(TASKLESS_AFTER) + 10)
+    assert guardian.reached and "missing" in guardian.problem()
+    fake.refused = None
+    watch(guardian, clock, 2)
+    assert fake.made == [NAME]
 
 
 @pytest.mark.parametrize("state", ["PAUSED", "STOPPED", "UNASSIGNED", "RESTARTING"])

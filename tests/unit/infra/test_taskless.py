@@ -1,4 +1,4 @@
-"""A connector that stays without a task is made anew, one that is only starting is not."""
+"""A connector that stays without a task, or is gone, is made anew; one that starts is not."""
 
 from collections.abc import Mapping
 from typing import cast
@@ -18,11 +18,6 @@ class FakeConnect:
     def __init__(self) -> None:
         self.asked: list[tuple[str, str]] = []
         self.refuses = False
-
-    def config_of(self, name: str) -> Mapping[str, str]:
-        """A connector's configuration."""
-        assert name == NAME
-        return CONFIG
 
     def delete(self, name: str) -> None:
         """A connector is to be gone."""
@@ -45,7 +40,7 @@ def fake() -> FakeConnect:
 def remaker(fake: FakeConnect, *moments: float) -> Remaker:
     """Looks at these moments."""
     left = list(moments)
-    return Remaker(cast(Connect, fake), clock=lambda: left.pop(0))
+    return Remaker(cast(Connect, fake), {NAME: CONFIG}, clock=lambda: left.pop(0))
 
 
 def test_one_that_stays_without_a_task_is_made_anew_once(fake: FakeConnect) -> None:
@@ -55,7 +50,7 @@ def test_one_that_stays_without_a_task_is_made_anew_once(fake: FakeConnect) -> N
 
 
 def test_one_that_could_not_be_made_at_once_is_made_later(fake: FakeConnect) -> None:
-    one = remaker(fake, 0, PATIENCE_S)
+    one = remaker(fake, 0, PATIENCE_S, PATIENCE_S + 1)
     fake.refuses = True
     one.look(NAME, TASKLESS)
     with pytest.raises(NotYet):
@@ -65,9 +60,11 @@ def test_one_that_could_not_be_made_at_once_is_made_later(fake: FakeConnect) -> 
     assert fake.asked == [("delete", NAME), ("put", NAME)]
 
 
-def test_one_that_somebody_else_has_removed_stays_so(fake: FakeConnect) -> None:
-    assert not remaker(fake).look(NAME, MISSING)
-    assert fake.asked == []
+def test_one_that_whoever_deleted_it_did_not_make_again_is_made(fake: FakeConnect) -> None:
+    """A kill between the two calls: nobody remembers the deletion."""
+    one = remaker(fake, 0, PATIENCE_S - 1, PATIENCE_S)
+    assert [one.look(NAME, MISSING) for _ in range(3)] == [False, False, True]
+    assert fake.asked == [("put", NAME)]
 
 
 def test_one_that_gets_its_task_in_time_is_let_alone(fake: FakeConnect) -> None:
