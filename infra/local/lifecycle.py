@@ -100,7 +100,7 @@ def _launch(stack: Stack, supervisor: Supervisor) -> None:
         console.print(f"Ended {len(orphans)} processes that nobody could stop any more.")
     preflight.check_ports(stack.ports)
     write_configuration(stack)
-    _base_file(stack.layout).write_text(str(stack.ports.base))
+    write_private(_base_file(stack.layout), str(stack.ports.base))
     supervisor.launch()
 
 
