@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 from services.eventkit.db import make_engine
 from services.eventkit.jobs import JobKind
+from services.order import calling
 from services.order.domain import DEADLINE
 from services.order.sending import Sender
 from services.order.settings import OrderSettings
 from services.order.webhooks import JOB
 
-WAITS_PER_CALL = 4
-"""To resolve a name, to connect, to send and to read."""
+WAITS_PER_CALL = calling.WAITS + 1
+"""Those of a call, and one for a name that takes long: the resolver has a time of its own."""
 
 
 def job_kinds(settings: OrderSettings) -> Sequence[JobKind]:

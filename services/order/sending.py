@@ -6,18 +6,30 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
+import httpcore
 import httpx
 import sqlalchemy as sa
 from opentelemetry.trace import SpanKind
 from standardwebhooks import Webhook as Signer
 
-from services.eventkit import tracing
+from services.eventkit import logs, tracing
+from services.eventkit.db import as_text
 from services.eventkit.jobs import JobContext
 from services.order import targets, webhook_store
+from services.order.calling import Answer, Caller
 from services.order.webhooks import ENABLED, PENDING, Delivery, Webhook
 
+LOG = logs.logger("webhooks")
 DAY: Final = 86_400.0
 _BUSY = frozenset({429, 503})
+_RECEIVERS_FAULT = (
+    httpcore.TimeoutException,
+    httpcore.NetworkError,
+    httpcore.ProtocolError,
+    httpx.InvalidURL,
+    OSError,
+    UnicodeError,
+)
 
 
 class Sender:
@@ -25,10 +37,7 @@ class Sender:
 
     def __init__(self, db: sa.Engine, private_allowed: bool, timeout: float) -> None:
         self._db = db
-        self._private_allowed = private_allowed
-        # No connection is kept: the next one may have to be refused. No proxy: it would resolve.
-        limits = httpx.Limits(max_keepalive_connections=0)
-        self._client = httpx.Client(timeout=timeout, limits=limits, trust_env=False)
+        self._caller = Caller(private_allowed, timeout)
 
     def send(self, job: JobContext) -> Mapping[str, Any]:
         """One attempt: its ``outcome``, and the ``answer`` or the ``error``.
@@ -44,20 +53,23 @@ class Sender:
             return {"outcome": "cancelled"}
         try:
             return self._traced(webhook, delivery)
-        except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as error:
-            return {"outcome": "failed", "error": f"{type(error).__name__}: {error}"[:300]}
+        except _RECEIVERS_FAULT as error:
+            return _failed(f"{type(error).__name__}: {error}")
         except targets.Forbidden as error:
-            return {"outcome": "failed", "error": f"target not allowed: {error}"[:300]}
+            return _failed(f"target not allowed: {error}")
+        except Exception as error:
+            LOG.exception("an attempt raised", delivery=delivery.delivery_id)
+            return _failed(f"{type(error).__name__}: {error}")
 
     def _traced(self, webhook: Webhook, delivery: Delivery) -> Mapping[str, Any]:
         """The call as a span. Its context stays here: a receiver is no part of our traces."""
         attributes = {"saga.webhook.delivery_id": delivery.delivery_id}
         with tracing.span("webhook POST", SpanKind.CLIENT, attributes=attributes) as span:
-            response = self._post(webhook, delivery)
-            span.set_attribute("http.response.status_code", response.status_code)
-            return self._answer(response)
+            answer = self._post(webhook, delivery)
+            span.set_attribute("http.response.status_code", answer.status)
+            return _told(answer)
 
-    def _post(self, webhook: Webhook, delivery: Delivery) -> httpx.Response:
+    def _post(self, webhook: Webhook, delivery: Delivery) -> Answer:
         body = json.dumps(delivery.payload, separators=(",", ":"))
         now = datetime.now(UTC)
         headers = {
@@ -67,18 +79,7 @@ class Sender:
             "webhook-timestamp": str(int(now.timestamp())),
             "webhook-signature": signature(webhook, delivery.delivery_id, now, body),
         }
-        return targets.post(self._client, webhook.url, self._private_allowed, body, headers)
-
-    def _answer(self, response: httpx.Response) -> Mapping[str, Any]:
-        status = response.status_code
-        if response.is_success:
-            return {"outcome": "delivered", "answer": status}
-        if status == httpx.codes.GONE:
-            return {"outcome": "gone", "answer": status, "error": "410"}
-        failed: dict[str, Any] = {"outcome": "failed", "answer": status, "error": str(status)}
-        if status in _BUSY:
-            failed["retry_after"] = _seconds(response.headers.get("Retry-After"))
-        return failed
+        return self._caller.post(webhook.url, body, headers)
 
 
 def signature(webhook: Webhook, delivery_id: str, now: datetime, body: str) -> str:
@@ -89,6 +90,22 @@ def signature(webhook: Webhook, delivery_id: str, now: datetime, body: str) -> s
     return " ".join(Signer(secret).sign(delivery_id, now, body) for secret in secrets)
 
 
+def _told(answer: Answer) -> Mapping[str, Any]:
+    status = answer.status
+    if httpx.codes.is_success(status):
+        return {"outcome": "delivered", "answer": status}
+    if status == httpx.codes.GONE:
+        return {"outcome": "gone", "answer": status, "error": "410"}
+    failed = {"answer": status, **_failed(str(status))}
+    if status in _BUSY:
+        failed["retry_after"] = _seconds(answer.retry_after)
+    return failed
+
+
+def _failed(error: str) -> dict[str, Any]:
+    return {"outcome": "failed", "error": as_text(error)[:300]}
+
+
 def _seconds(retry_after: str | None) -> float | None:
     """What a receiver asks for, in seconds up to a day; None where it asks for nothing readable."""
     if retry_after is None:
@@ -97,7 +114,7 @@ def _seconds(retry_after: str | None) -> float | None:
         return min(DAY, float(retry_after))
     try:
         at = parsedate_to_datetime(retry_after)
-    except ValueError:
+        at = at if at.tzinfo else at.replace(tzinfo=UTC)
+        return min(DAY, max(0.0, (at - datetime.now(UTC)).total_seconds()))
+    except (ValueError, OverflowError):  # a year, or a distance from UTC, that no calendar has
         return None
-    at = at if at.tzinfo else at.replace(tzinfo=UTC)
-    return min(DAY, max(0.0, (at - datetime.now(UTC)).total_seconds()))

@@ -51,26 +51,11 @@ def is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
 def resolved(url: httpx.URL, private_allowed: bool) -> str:
     """An address of a URL's host. Raises `Forbidden` where one is private, OSError for none."""
     port = url.port or (443 if url.scheme == "https" else 80)
-    found = socket.getaddrinfo(url.host, port, type=socket.SOCK_STREAM)
+    host = url.raw_host.decode()
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     addresses: Sequence[str] = [str(entry[4][0]) for entry in found]
     if not private_allowed:
         for address in addresses:
             if not is_public(ipaddress.ip_address(address.partition("%")[0])):
-                raise Forbidden(f"{url.host} is {address}, which is not public")
+                raise Forbidden(f"{host} is {address}, which is not public")
     return addresses[0]
-
-
-def post(
-    client: httpx.Client, url: str, private_allowed: bool, content: str, headers: dict[str, str]
-) -> httpx.Response:
-    """Sends to the address that was checked; redirects are not followed."""
-    target = httpx.URL(url)
-    address = resolved(target, private_allowed)
-    host = target.netloc.decode()
-    return client.post(
-        target.copy_with(host=address),
-        content=content,
-        headers={**headers, "Host": host},
-        extensions={"sni_hostname": target.host},
-        follow_redirects=False,
-    )

@@ -1,0 +1,46 @@
+"""Where a webhook may point."""
+
+import ipaddress
+
+import pytest
+
+from services.order import targets
+from services.order.calling import Caller
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://shop.example/hook",
+        "ftp://shop.example",
+        "https://",
+        "https://user:word@shop.example",
+        "https://shop.example/#part",
+        "https://shop.example:0/",
+        "https://shop.example:99999/",
+        "https://[::1",
+        "https://127.0.0.1/",
+        "https://10.0.0.1/",
+        "https://169.254.169.254/latest",
+        "https://[::1]/",
+        "https://[::ffff:10.0.0.1]/",
+        "https://[64:ff9b::a00:1]/",
+        "https://0.0.0.0/",
+    ],
+)
+def test_a_webhook_may_not_point_there(url: str) -> None:
+    with pytest.raises(targets.Forbidden):
+        targets.check_url(url, private_allowed=False)
+
+
+def test_a_webhook_may_point_outside() -> None:
+    targets.check_url("https://shop.example:8443/hook?a=1", private_allowed=False)
+    targets.check_url("http://127.0.0.1:9/hook", private_allowed=True)
+    assert targets.is_public(ipaddress.ip_address("93.184.216.34"))
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "2130706433", "0x7f.1"])
+def test_a_name_that_leads_to_this_machine_is_refused_when_it_is_called(host: str) -> None:
+    caller = Caller(private_allowed=False, timeout=1)
+    with pytest.raises((targets.Forbidden, OSError)):
+        caller.post(f"http://{host}:9/", "{}", {})
