@@ -7,12 +7,23 @@ checked: a name that changes its mind between the check and the call leads nowhe
 import ipaddress
 import socket
 from collections.abc import Sequence
-from urllib.parse import urlsplit
 
 import httpx
 
-_TRANSLATED = tuple(map(ipaddress.ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16")))
-"""Addresses that stand for an IPv4 address somewhere behind a gateway."""
+_NOT_OUTSIDE = tuple(
+    map(
+        ipaddress.ip_network,
+        (
+            "64:ff9b::/96",  # the first three stand for an IPv4 address behind a gateway
+            "64:ff9b:1::/48",
+            "2002::/16",
+            "192.88.99.0/24",  # such gateways themselves, as it was once thought
+            "3fff::/20",  # for documentation
+            "fec0::/10",  # what was private before fc00::/7
+        ),
+    )
+)
+"""What the standard library takes for global and is not, in the oldest version we run on."""
 
 
 class Forbidden(Exception):
@@ -21,17 +32,21 @@ class Forbidden(Exception):
 
 def check_url(url: str, private_allowed: bool) -> None:
     """Raises `Forbidden` where a URL can be no webhook; a name is resolved when it is called."""
+    if not url.isprintable() or " " in url:
+        raise Forbidden("must not have white space or control characters")
     try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError as error:
+        parts = httpx.URL(url)  # as it is read when it is called
+        parts.raw_host.decode().encode("idna")
+        host = parts.host
+        has_port = parts.port is None or 0 < parts.port < 65_536
+    except (ValueError, httpx.InvalidURL) as error:
         raise Forbidden("is no URL") from error
     if parts.scheme != "https" and not (private_allowed and parts.scheme == "http"):
         raise Forbidden("must begin with https://")
-    if not parts.hostname or parts.username or parts.password or parts.fragment or port == 0:
+    if not host or parts.userinfo or parts.fragment or not has_port:
         raise Forbidden("must have a host, and neither a user nor a fragment")
     try:
-        address = ipaddress.ip_address(parts.hostname)
+        address = ipaddress.ip_address(host)
     except ValueError:
         return
     if not private_allowed and not is_public(address):
@@ -40,11 +55,10 @@ def check_url(url: str, private_allowed: bool) -> None:
 
 def is_public(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
     """Whether an address is one machine of the outside, for sure."""
-    if isinstance(address, ipaddress.IPv6Address):
-        if address.ipv4_mapped is not None:
-            return is_public(address.ipv4_mapped)
-        if any(address in network for network in _TRANSLATED):
-            return False
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        return is_public(address.ipv4_mapped)
+    if any(address in network for network in _NOT_OUTSIDE):
+        return False
     return address.is_global and not address.is_multicast and not address.is_reserved
 
 
