@@ -87,6 +87,7 @@ class KeyFile:
         self._guard = threading.Lock()
         self._looked = float("-inf")
         self._mark: tuple[int, int, int] | None = None
+        self._wrong: str | None = None
         self._keys = Keys()
 
     def keys(self) -> Keys:
@@ -99,18 +100,20 @@ class KeyFile:
 
     def _read(self, path: Path) -> None:
         try:
-            status = path.stat()
-        except FileNotFoundError:
-            self._mark, self._keys = None, Keys()
-            return
-        mark = (status.st_mtime_ns, status.st_size, status.st_ino)
-        if mark == self._mark:
-            return
-        self._mark = mark
-        try:
-            self._keys = read(path)
+            mark = _mark(path)
+            if mark is not None and mark == self._mark:
+                return
+            keys = read(path)
         except (OSError, ValidationError) as error:
-            LOG.error("the key file is wrong, the keys before it stay", error=str(error)[:300])
+            self._tell(str(error)[:300])
+            return
+        self._mark, self._keys, self._wrong = mark, keys, None
+
+    def _tell(self, wrong: str) -> None:
+        """Says it once, not with every look: until it can be read, the file is tried again."""
+        if wrong != self._wrong:
+            LOG.error("the key file is wrong, the keys before it stay", error=wrong)
+        self._mark, self._wrong = None, wrong
 
 
 def read(path: Path) -> Keys:
@@ -142,6 +145,15 @@ def bearer(headers: Mapping[str, str]) -> str | None:
 def now() -> datetime:
     """The time that keys expire by."""
     return datetime.now(UTC)
+
+
+def _mark(path: Path) -> tuple[int, int, int] | None:
+    """What is another after every change; None where there is no file."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return (status.st_mtime_ns, status.st_size, status.st_ino)
 
 
 def _hash(key: str) -> str:

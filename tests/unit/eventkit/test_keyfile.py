@@ -65,6 +65,33 @@ def test_a_changed_file_is_read_again_and_a_broken_one_changes_nothing(
     assert seen.keys() == Keys()
 
 
+@pytest.mark.parametrize("fails", ["stat", "read_bytes"])
+def test_a_file_that_cannot_be_read_is_tried_again_and_told_once(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    fails: str,
+) -> None:
+    """A revoked key would stay valid until the file changes once more."""
+    monkeypatch.setattr(keyfile, "_LOOK_EVERY", -1.0)
+    path, keys = tmp_path / "keys.json", Keys()
+    _, key = keys.add("acme", NOW)
+    keyfile.write(path, keys)
+    seen = KeyFile(path)
+    assert whose(seen.keys(), key, NOW) == "acme"
+    keyfile.write(path, Keys())
+    with monkeypatch.context() as broken:
+
+        def refuse(*_: object, **__: object) -> None:
+            raise PermissionError("not yours")
+
+        broken.setattr(Path, fails, refuse)
+        for _ in range(3):
+            assert whose(seen.keys(), key, NOW) == "acme"
+    assert capsys.readouterr().out.count("the key file is wrong") == 1
+    assert whose(seen.keys(), key, NOW) is None
+
+
 @pytest.mark.parametrize(
     ("header", "key"),
     [(None, None), ("Bearer abc", "abc"), ("bearer  abc ", "abc"), ("Basic abc", ""), ("", "")],
