@@ -220,7 +220,7 @@ def _on_database(_: Request, error: Exception) -> JSONResponse:
     if is_bad_data(error) or is_refused(error):
         return _on_bug(_, error)
     LOG.warning("database away", error=str(error)[:300])
-    detail = "The service cannot reach its database. Nothing was stored; try again."
+    detail = "The service cannot reach its database. Try again, under the same key if there is one."
     return _answer(503, "unavailable", detail, headers={"Retry-After": "1"})
 
 

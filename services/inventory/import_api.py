@@ -198,8 +198,12 @@ def import_routes(runtime: Runtime[Any, InventorySettings]) -> APIRouter:
         import_id = f"{PREFIX}{secrets.token_hex(12)}"
         try:
             file = await arrive(request, import_id)
-            answer = await make(import_id, tenant, mode, file, idempotency_key)
         except BaseException:
+            await run_in_threadpool(discard, import_id)
+            raise
+        try:
+            answer = await make(import_id, tenant, mode, file, idempotency_key)
+        except Problem:  # refused: after any other error the import may be accepted all the same
             await run_in_threadpool(discard, import_id)
             raise
         if answer.replayed:

@@ -9,6 +9,7 @@ import pytest
 import sqlalchemy as sa
 from fastapi.testclient import TestClient
 
+from services.eventkit.idempotency import Once
 from services.eventkit.jobs import JobKind
 from services.eventkit.results import LostLease
 from services.eventkit.retention import prune
@@ -199,6 +200,25 @@ def test_a_file_that_is_refused_leaves_nothing_behind(
     pieces = (content[at : at + 100].encode() for at in range(0, len(content), 100))
     assert client.post("/stock/imports", content=pieces, headers=headers).status_code == status
     assert inventory.total("SELECT count(*) FROM import_chunks") == 0
+
+
+def test_a_file_stays_where_nobody_knows_whether_its_import_was_accepted(
+    inventory: Scratch, client: TestClient, worker: ByHand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection may end between a commit and its answer."""
+    do = Once.do
+
+    async def lost(*args: Any) -> Any:
+        await do(*args)
+        raise sa.exc.OperationalError("COMMIT", {}, Exception("the server closed the connection"))
+
+    monkeypatch.setattr(Once, "do", lost)
+    assert client.post("/stock/imports", content=TEN, headers=CSV).status_code == 503
+    monkeypatch.undo()
+    worker.work()
+    (one,) = client.get("/stock/imports").json()["imports"]
+    assert (one["status"], one["applied"]) == ("succeeded", 10)
+    assert pieces(inventory) == WHOLE
 
 
 def test_a_file_may_be_larger_than_other_requests_and_not_much(client: TestClient) -> None:
