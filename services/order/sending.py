@@ -10,11 +10,12 @@ import httpcore
 import httpx
 import sqlalchemy as sa
 from opentelemetry.trace import SpanKind
+from sqlalchemy.exc import SQLAlchemyError
 from standardwebhooks import Webhook as Signer
 
 from services.eventkit import logs, tracing
 from services.eventkit.db import as_text
-from services.eventkit.jobs import JobContext
+from services.eventkit.jobs import JobContext, Postpone
 from services.order import targets, webhook_store
 from services.order.calling import Answer, Caller
 from services.order.webhooks import ENABLED, PENDING, Delivery, Webhook
@@ -44,9 +45,12 @@ class Sender:
 
         It never raises for what a receiver does: one that fails must not make others wait.
         """
-        with self._db.connect() as conn:
-            delivery = webhook_store.delivery(conn, job.args["delivery_id"])
-            webhook = webhook_store.webhook(conn, delivery.webhook_id) if delivery else None
+        try:
+            with self._db.connect() as conn:
+                delivery = webhook_store.delivery(conn, job.args["delivery_id"])
+                webhook = webhook_store.webhook(conn, delivery.webhook_id) if delivery else None
+        except SQLAlchemyError as error:
+            raise Postpone(f"no delivery: {type(error).__name__}") from None
         if delivery is None or webhook is None or delivery.status != PENDING:
             return {"outcome": "cancelled"}
         if webhook.status != ENABLED:
@@ -84,9 +88,7 @@ class Sender:
 
 def signature(webhook: Webhook, delivery_id: str, now: datetime, body: str) -> str:
     """One signature for each secret that is valid: receivers take any of them."""
-    secrets = [webhook.secret]
-    if webhook.old_secret and webhook.old_until and now < webhook.old_until:
-        secrets.append(webhook.old_secret)
+    secrets = [webhook.secret, *(old.secret for old in webhook.old_secrets if now < old.until)]
     return " ".join(Signer(secret).sign(delivery_id, now, body) for secret in secrets)
 
 

@@ -15,10 +15,10 @@ from services.eventkit.service import Runtime, api_event
 from services.order import targets, webhook_store, webhooks
 from services.order.domain import Order
 from services.order.settings import OrderSettings
-from services.order.webhooks import EVENTS, PENDING, TEST, Delivery, EventName, Webhook
+from services.order.webhooks import EVENTS, OLD_SECRETS, PENDING, TEST, Delivery, EventName, Webhook
 
 MOST = 20
-"""Webhooks of one tenant, the disabled ones too."""
+"""Enabled webhooks of one tenant."""
 
 WebhookId = Annotated[
     str, Path(pattern=r"^wh_[0-9a-f]{24}$", examples=["wh_0123456789abcdef01234567"])
@@ -38,7 +38,7 @@ class WebhookIn(BaseModel):
 
 
 class Rotation(BaseModel):
-    """For how many seconds the old secret is valid beside the new one."""
+    """For how many seconds the old secrets are valid beside the new one, at most."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -87,8 +87,8 @@ def webhook_routes(runtime: Runtime[Order, OrderSettings]) -> APIRouter:
     router = APIRouter(prefix="/webhooks", tags=["webhooks"], responses=EVERYWHERE)
     private_allowed = runtime.settings.webhook_private_targets
 
-    def found(conn: Any, tenant: str, webhook_id: str) -> Webhook:
-        webhook = webhook_store.webhook(conn, webhook_id, tenant)
+    def found(conn: Any, tenant: str, webhook_id: str, *, lock: bool = False) -> Webhook:
+        webhook = webhook_store.webhook(conn, webhook_id, tenant, lock=lock)
         if webhook is None:
             raise Problem(404, "not-found", "There is no such webhook.")
         return webhook
@@ -110,8 +110,8 @@ def webhook_routes(runtime: Runtime[Order, OrderSettings]) -> APIRouter:
         name = f"wh_{secrets.token_hex(12)}"
         new = Webhook(name, tenant, body.url, tuple(dict.fromkeys(body.events)), _secret())
         with runtime.db.begin() as conn:
-            if len(webhook_store.webhooks(conn, tenant)) >= MOST:
-                raise Problem(409, "too-many-webhooks", f"There are {MOST} webhooks already.")
+            if webhook_store.enabled(conn, tenant) >= MOST:
+                raise Problem(409, "too-many-webhooks", f"{MOST} webhooks are enabled already.")
             webhook_store.add(conn, new)
         return _with_secret(new)
 
@@ -121,13 +121,18 @@ def webhook_routes(runtime: Runtime[Order, OrderSettings]) -> APIRouter:
         with runtime.db.connect() as conn:
             return [WebhookOut(**_fields(one)) for one in webhook_store.webhooks(conn, tenant)]
 
-    @router.post("/{webhook_id}/rotate", responses=problem_responses(404))
+    @router.post("/{webhook_id}/rotate", responses=problem_responses(404, 409))
     def rotate(tenant: Tenant, webhook_id: WebhookId, body: Rotation) -> WebhookWithSecret:
-        """Makes a new secret. Messages are signed with both until the old one ends."""
-        until = datetime.now(UTC) + timedelta(seconds=body.grace)
+        """Makes a new secret. Messages are signed with the ones before it too until these end."""
+        now, grace = datetime.now(UTC), timedelta(seconds=body.grace)
         with runtime.db.begin() as conn:
-            old = found(conn, tenant, webhook_id)
-            return _with_secret(webhook_store.rotate(conn, old, _secret(), until))
+            old = found(conn, tenant, webhook_id, lock=True)
+            new = webhooks.rotated(old, _secret(), now, grace)
+            if len(new.old_secrets) > OLD_SECRETS:
+                detail = f"{OLD_SECRETS} old secrets are valid still; a grace of 0 ends them."
+                raise Problem(409, "too-many-secrets", detail)
+            webhook_store.set_secrets(conn, new)
+        return _with_secret(new)
 
     @router.post("/{webhook_id}/disable", responses=problem_responses(404))
     def disable(tenant: Tenant, webhook_id: WebhookId) -> WebhookOut:

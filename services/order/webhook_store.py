@@ -1,8 +1,7 @@
 """All SQL of webhooks and deliveries."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, fields, replace
-from datetime import datetime
+from dataclasses import asdict, fields
 from typing import Any
 
 import sqlalchemy as sa
@@ -10,8 +9,18 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.engine import Connection, RowMapping
 
 from services.eventkit import db
+from services.eventkit.envelope import format_time, parse_time
 from services.order import tables
-from services.order.webhooks import DISABLED, Delivery, Disabled, Webhook, delivery_name, of_tenant
+from services.order.webhooks import (
+    DISABLED,
+    ENABLED,
+    Delivery,
+    Disabled,
+    OldSecret,
+    Webhook,
+    delivery_name,
+    of_tenant,
+)
 
 _W, _D = tables.webhooks, tables.deliveries
 _WEBHOOK = [field.name for field in fields(Webhook)]
@@ -44,11 +53,15 @@ def save(conn: Connection, changed: Mapping[str, Any]) -> None:
             disable(conn, value.webhook_id, value.reason)
 
 
-def webhook(conn: Connection, webhook_id: str, tenant_id: str | None = None) -> Webhook | None:
-    """One webhook; of this tenant, where one is given."""
+def webhook(
+    conn: Connection, webhook_id: str, tenant_id: str | None = None, *, lock: bool = False
+) -> Webhook | None:
+    """One webhook; of this tenant, where one is given. ``lock`` it to change what was read."""
     query = sa.select(_W).where(_W.c.webhook_id == webhook_id)
     if tenant_id is not None:
         query = query.where(_W.c.tenant_id == tenant_id)
+    if lock:
+        query = query.with_for_update()
     row = conn.execute(query).mappings().one_or_none()
     return _webhook(row) if row else None
 
@@ -60,16 +73,24 @@ def webhooks(conn: Connection, tenant_id: str) -> list[Webhook]:
     return [_webhook(row) for row in rows]
 
 
+def enabled(conn: Connection, tenant_id: str) -> int:
+    """How many webhooks of a tenant are enabled. Nobody else registers one until this commits."""
+    one_by_one = sa.func.hashtextextended(of_tenant(tenant_id), 0)
+    conn.execute(sa.select(sa.func.pg_advisory_xact_lock(one_by_one)))
+    query = sa.select(sa.func.count()).where(_W.c.tenant_id == tenant_id, _W.c.status == ENABLED)
+    return conn.execute(query).scalar_one()
+
+
 def add(conn: Connection, new: Webhook) -> None:
     """Stores a new webhook."""
-    db.insert_rows(conn, _W, [{**asdict(new), "events": list(new.events)}])
+    values = {"events": list(new.events), "old_secrets": _stored(new.old_secrets)}
+    db.insert_rows(conn, _W, [asdict(new) | values])
 
 
-def rotate(conn: Connection, old: Webhook, secret: str, until: datetime) -> Webhook:
-    """Gives a webhook a new secret; the old one is valid beside it until then."""
-    values = {"secret": secret, "old_secret": old.secret, "old_until": until}
-    conn.execute(sa.update(_W).where(_W.c.webhook_id == old.webhook_id).values(values))
-    return replace(old, secret=secret, old_secret=old.secret, old_until=until)
+def set_secrets(conn: Connection, changed: Webhook) -> None:
+    """Stores a webhook's secrets."""
+    values = {"secret": changed.secret, "old_secrets": _stored(changed.old_secrets)}
+    conn.execute(sa.update(_W).where(_W.c.webhook_id == changed.webhook_id).values(values))
 
 
 def disable(conn: Connection, webhook_id: str, reason: str) -> None:
@@ -104,7 +125,12 @@ def _in(column: sa.Column[Any], values: Collection[str]) -> sa.ColumnElement[boo
 
 def _webhook(row: RowMapping) -> Webhook:
     values = {name: row[name] for name in _WEBHOOK}
-    return Webhook(**{**values, "events": tuple(row["events"])})
+    old = (OldSecret(one["secret"], parse_time(one["until"])) for one in row["old_secrets"])
+    return Webhook(**{**values, "events": tuple(row["events"]), "old_secrets": tuple(old)})
+
+
+def _stored(old_secrets: Sequence[OldSecret]) -> list[dict[str, str]]:
+    return [{"secret": old.secret, "until": format_time(old.until)} for old in old_secrets]
 
 
 def _delivery(row: RowMapping) -> Delivery:

@@ -22,7 +22,17 @@ EVENTS: Final[tuple[EventName, ...]] = get_args(EventName)
 ATTEMPTS: Final = 20
 """With the pauses below they take about a day."""
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 4 * 3600.0
+OLD_SECRETS: Final = 10
+"""So many may be valid beside the newest: each signs every message."""
 _LATER: Final = 200  # attempts after the first give way to first ones
+
+
+@dataclass(frozen=True, slots=True)
+class OldSecret:
+    """A secret that was followed by another, and until when it is valid beside it."""
+
+    secret: str
+    until: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +44,7 @@ class Webhook:
     url: str
     events: tuple[str, ...]
     secret: str
-    old_secret: str | None = None
-    old_until: datetime | None = None
+    old_secrets: tuple[OldSecret, ...] = ()
     status: str = ENABLED
     reason: str | None = None
 
@@ -65,6 +74,18 @@ class Disabled:
 
     webhook_id: str
     reason: str
+
+
+def rotated(webhook: Webhook, secret: str, now: datetime, grace: timedelta) -> Webhook:
+    """The same with a new secret; those before it are valid for ``grace`` more, at most.
+
+    All of them: who asks again because an answer was lost has a receiver with an older one.
+    """
+    until = now + grace
+    before = (OldSecret(webhook.secret, until), *webhook.old_secrets)
+    kept = [replace(old, until=min(old.until, until)) for old in before]
+    valid = tuple(old for old in kept if now < old.until)
+    return replace(webhook, secret=secret, old_secrets=valid)
 
 
 def told(decision: Decision[Order], event: Event, facts: Facts) -> Decision[Order]:

@@ -12,5 +12,5 @@ from tests.live_stack import Ground
 @pytest.fixture(scope="package")
 def orders(ground: Ground) -> Iterator[Scratch]:
     """One database for all tests of the package."""
-    with scratch(ground, SERVICE) as made:
+    with scratch(ground, SERVICE, open_orders=10) as made:
         yield made

@@ -1,18 +1,23 @@
 """What an attempt makes of an answer, and of everything that can go wrong with it."""
 
+import base64
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
 
 import httpcore
 import pytest
 import sqlalchemy as sa
+from standardwebhooks import Webhook as Signer
 
-from services.eventkit.jobs import JobContext
+from services.eventkit.jobs import JobContext, Postpone
 from services.order import webhook_store
 from services.order.calling import Answer, Caller
-from services.order.sending import DAY, Sender
-from services.order.webhooks import Delivery, Webhook
+from services.order.sending import DAY, Sender, signature
+from services.order.webhooks import Delivery, OldSecret, Webhook
 from tests.events import KEY, NOW
 
+SECOND = timedelta(seconds=1)
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 WEBHOOK = Webhook("wh_1", "demo", "https://a.example", ("order.confirmed",), SECRET)
 MESSAGE = Delivery("msg_1", "wh_1", "demo", KEY, "order.confirmed", {}, NOW, NOW)
@@ -87,3 +92,24 @@ def test_whatever_goes_wrong_is_a_failed_attempt_of_this_delivery(
     assert told["error"].startswith(type(error).__name__)
     assert "\x00" not in told["error"], "it could not be stored"
     assert ("an attempt raised" in capsys.readouterr().out) == logged
+
+
+def test_a_database_that_is_away_uses_no_attempt(
+    sender: Answers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = sender(Answer(204))
+
+    def away(*_: object) -> None:
+        raise sa.exc.OperationalError("SELECT", {}, Exception("no connection"))
+
+    monkeypatch.setattr(webhook_store, "delivery", away)
+    with pytest.raises(Postpone):
+        made.send(JOB)
+
+
+def test_every_secret_that_is_valid_signs_and_no_other() -> None:
+    secrets = [f"whsec_{base64.b64encode(bytes([number]) * 24).decode()}" for number in range(3)]
+    old = (OldSecret(secrets[1], NOW + SECOND), OldSecret(secrets[2], NOW))
+    webhook = replace(WEBHOOK, secret=secrets[0], old_secrets=old)
+    signed = signature(webhook, "msg_1", NOW, "{}").split(" ")
+    assert signed == [Signer(secret).sign("msg_1", NOW, "{}") for secret in secrets[:2]]

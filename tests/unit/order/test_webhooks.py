@@ -7,10 +7,20 @@ import pytest
 from services.eventkit.decision import Facts
 from services.order import webhooks
 from services.order.handlers import HANDLERS
-from services.order.webhooks import ATTEMPTS, Delivery, Disabled, Webhook, answered, pause
+from services.order.webhooks import (
+    ATTEMPTS,
+    Delivery,
+    Disabled,
+    OldSecret,
+    Webhook,
+    answered,
+    pause,
+    rotated,
+)
 from tests.events import KEY, NOW, event
 from tests.unit.order.test_domain import DATA, apply
 
+DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
 MESSAGE = Delivery("msg_1", "wh_1", "demo", KEY, "order.confirmed", {}, NOW, NOW)
 
 
@@ -64,3 +74,25 @@ def test_pauses_grow_differ_between_messages_and_heed_the_receiver() -> None:
     assert all(0 < pause("msg_1", attempt) <= webhooks.LONGEST_PAUSE for attempt in range(30))
     decision = answered(MESSAGE, {"outcome": "failed", "answer": 429, "retry_after": 900.0}, NOW)
     assert decision.jobs[0].run_at == NOW + timedelta(seconds=900)
+
+
+def test_a_rotation_asked_for_again_leaves_the_receivers_secret_valid() -> None:
+    first = Webhook("wh_1", "demo", "https://a.example", webhooks.EVENTS, "first")
+    lost = rotated(first, "lost", NOW, DAY)
+    again = rotated(lost, "again", NOW + MINUTE, DAY)
+    assert again.secret == "again"
+    assert again.old_secrets == (
+        OldSecret("lost", NOW + MINUTE + DAY),
+        OldSecret("first", NOW + DAY),
+    )
+
+
+def test_a_rotation_forgets_what_has_ended_and_can_end_all() -> None:
+    first = Webhook("wh_1", "demo", "https://a.example", webhooks.EVENTS, "first")
+    second = rotated(first, "second", NOW, DAY)
+    assert [old.secret for old in rotated(second, "third", NOW + DAY, DAY).old_secrets] == [
+        "second"
+    ]
+    shorter = rotated(second, "third", NOW, MINUTE)
+    assert {old.until for old in shorter.old_secrets} == {NOW + MINUTE}
+    assert rotated(second, "third", NOW, timedelta(0)).old_secrets == ()
