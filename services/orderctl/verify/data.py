@@ -21,17 +21,21 @@ class Order:
     pay_by: datetime
 
 
+Goods = tuple[str, str]
+"""A tenant and a SKU of it: stock is per tenant."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reservation:
     """What inventory holds, or held, for an order."""
 
     status: str
-    lines: Mapping[str, int]
+    lines: Mapping[Goods, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Stock:
-    """One SKU's pieces."""
+    """The pieces of one SKU of a tenant."""
 
     imported: int
     available: int
@@ -130,7 +134,7 @@ class Snapshot:
     kept_since: datetime
     orders: Mapping[str, Order] = field(default_factory=dict)
     reservations: Mapping[str, Reservation] = field(default_factory=dict)
-    stock: Mapping[str, Stock] = field(default_factory=dict)
+    stock: Mapping[Goods, Stock] = field(default_factory=dict)
     payments: Mapping[str, Payment] = field(default_factory=dict)
     ledger: Sequence[LedgerEntry] = ()
     messages: Sequence[Message] = ()

@@ -13,6 +13,7 @@ from services.orderctl.errors import NOT_ANSWERING, CliError
 from services.orderctl.settings import Settings
 from services.orderctl.verify.data import (
     Copy,
+    Goods,
     Letter,
     Message,
     Order,
@@ -61,17 +62,20 @@ def orders(conn: Connection) -> dict[str, Order]:
 
 def reservations(conn: Connection) -> dict[str, Reservation]:
     """All reservations by order id, with their lines."""
-    lines: dict[str, dict[str, int]] = defaultdict(dict)
-    for row in _rows(conn, "SELECT key, sku, quantity FROM reservation_lines"):
-        lines[row["key"]][row["sku"]] = row["quantity"]
+    lines: dict[str, dict[Goods, int]] = defaultdict(dict)
+    for row in _rows(conn, "SELECT key, tenant_id, sku, quantity FROM reservation_lines"):
+        lines[row["key"]][row["tenant_id"], row["sku"]] = row["quantity"]
     found = _rows(conn, "SELECT key, status FROM reservations")
     return {row["key"]: Reservation(row["status"], lines[row["key"]]) for row in found}
 
 
-def stock(conn: Connection) -> dict[str, Stock]:
-    """All stock by SKU."""
-    found = _rows(conn, "SELECT sku, imported, available, held FROM stock")
-    return {row["sku"]: Stock(row["imported"], row["available"], row["held"]) for row in found}
+def stock(conn: Connection) -> dict[Goods, Stock]:
+    """All stock by tenant and SKU."""
+    found = _rows(conn, "SELECT tenant_id, sku, imported, available, held FROM stock")
+    return {
+        (row["tenant_id"], row["sku"]): Stock(row["imported"], row["available"], row["held"])
+        for row in found
+    }
 
 
 def payments(conn: Connection) -> dict[str, Payment]:

@@ -58,7 +58,7 @@ def _of(
         snapshot,
         orders={key: row for key, row in snapshot.orders.items() if key in orders},
         reservations={k: row for k, row in snapshot.reservations.items() if k in orders},
-        stock={sku: row for sku, row in snapshot.stock.items() if sku in skus},
+        stock={goods: row for goods, row in snapshot.stock.items() if goods[1] in skus},
         payments={key: row for key, row in snapshot.payments.items() if key in orders},
         ledger=[entry for entry in snapshot.ledger if entry.order_id in orders],
         messages=[message for message in snapshot.messages if message.order_id in orders],

@@ -23,8 +23,10 @@ from services.orderctl.verify.data import (
     Stock,
     TopicRecord,
 )
+from services.orderctl.verify.stock import stock_adds_up
 
 NOW = datetime(2026, 1, 31, 9, 15, tzinfo=UTC)
+MUG, ACME = ("demo", "MUG"), ("acme", "MUG")
 SOLD, REFUNDED, SHORT, OPEN, STUCK = "sold", "refunded", "short", "open", "stuck"
 
 
@@ -70,13 +72,13 @@ def sound() -> Snapshot:
         kept_since=NOW - timedelta(days=7),
         orders=orders,
         reservations={
-            SOLD: Reservation("reserved", {"MUG": 2}),
-            REFUNDED: Reservation("released", {"MUG": 1}),
+            SOLD: Reservation("reserved", {MUG: 2}),
+            REFUNDED: Reservation("released", {MUG: 1}),
             SHORT: Reservation("rejected", {}),
-            OPEN: Reservation("reserved", {"MUG": 3}),
-            STUCK: Reservation("released", {"MUG": 1}),
+            OPEN: Reservation("reserved", {MUG: 3}),
+            STUCK: Reservation("released", {MUG: 1}),
         },
-        stock={"MUG": Stock(imported=10, available=5, held=5)},
+        stock={MUG: Stock(imported=10, available=5, held=5)},
         payments={
             SOLD: Payment("captured", "EUR", 1000, 0),
             REFUNDED: Payment("refunded", "EUR", 1000, 1000),
@@ -114,11 +116,11 @@ def change(field: str, new: Callable[[Any], Any]) -> Plant:
     return plant
 
 
-def put(field: str, key: str, value: Any) -> Plant:
+def put(field: str, key: object, value: Any) -> Plant:
     return change(field, lambda rows: {**rows, key: value})
 
 
-def drop(field: str, key: str) -> Plant:
+def drop(field: str, key: object) -> Plant:
     return change(field, lambda rows: {k: v for k, v in rows.items() if k != key})
 
 
@@ -144,7 +146,7 @@ PLANTED: list[tuple[str, str, Plant]] = [
     (
         "reservations_ended",
         "held for a cancelled order",
-        put("reservations", REFUNDED, Reservation("reserved", {"MUG": 1})),
+        put("reservations", REFUNDED, Reservation("reserved", {MUG: 1})),
     ),
     ("reservations_ended", "sold without a reservation", drop("reservations", SOLD)),
     (
@@ -177,14 +179,14 @@ PLANTED: list[tuple[str, str, Plant]] = [
         append("ledger", LedgerEntry("capture", "ghost", "EUR", 5)),
     ),
     ("provider_agrees", "never happened", shift("ledger")),
-    ("stock_adds_up", "a piece lost", put("stock", "MUG", Stock(10, 4, 5))),
-    ("stock_adds_up", "a piece too many", put("stock", "MUG", Stock(10, 6, 4))),
+    ("stock_adds_up", "a piece lost", put("stock", MUG, Stock(10, 4, 5))),
+    ("stock_adds_up", "a piece too many", put("stock", MUG, Stock(10, 6, 4))),
     (
         "stock_adds_up",
         "given back by nobody",
-        put("reservations", SOLD, Reservation("released", {"MUG": 2})),
+        put("reservations", SOLD, Reservation("released", {MUG: 2})),
     ),
-    ("stock_adds_up", "no such stock", drop("stock", "MUG")),
+    ("stock_adds_up", "no such stock", drop("stock", MUG)),
     ("outbox_published", "never left", append("outbox", row("e-3", OPEN))),
     (
         "outbox_published",
@@ -249,3 +251,15 @@ def test_an_event_older_than_the_kept_rows_needs_no_row() -> None:
     old = record("e-0", SOLD, created_at=NOW - timedelta(days=8))
     look = {check.name: check.look for check in CHECKS}["events_have_rows"]
     assert look(append("records", old)(sound())).ok
+
+
+def test_tenants_have_stock_of_their_own() -> None:
+    theirs = replace(
+        sound(),
+        orders={**sound().orders, "theirs": order("theirs", "confirmed")},
+        reservations={**sound().reservations, "theirs": Reservation("reserved", {ACME: 4})},
+        stock={**sound().stock, ACME: Stock(imported=6, available=2, held=4)},
+    )
+    assert stock_adds_up(theirs).ok
+    (problem, _) = stock_adds_up(put("stock", ACME, Stock(5, 2, 3))(theirs)).problems
+    assert problem == "MUG of acme: 5 imported, but 2 available + 4 held by orders"
