@@ -20,10 +20,10 @@ from services.eventkit.positions import (
     Unreachable,
     admin_client,
     anew,
-    committed_offsets,
     described_groups,
     event_places,
     log_offsets,
+    reading_on,
 )
 from services.eventkit.unread import Reader
 
@@ -38,7 +38,7 @@ MEMBERS: Final = Gauge(
 )
 LAG: Final = Gauge(
     "saga_consumer_lag_events",
-    "Records on a partition that a consumer group has not committed",
+    "Records on a partition that a consumer group has not committed; all where it never did",
     ["group", "topic", "partition"],
 )
 UNREAD: Final = Gauge(
@@ -48,7 +48,7 @@ UNREAD: Final = Gauge(
 )
 NEXT: Final = Gauge(
     "saga_consumer_next_offset",
-    "Offsets that a consumer group has committed, summed over partitions: its rate is what is read",
+    "Where a consumer group reads on, summed over partitions: its rate is what is read",
     ["group", "topic"],
 )
 END: Final = Gauge(
@@ -78,10 +78,7 @@ class Readers:
         """One look; a broker that does not answer leaves no old numbers behind."""
         try:
             places = event_places(self._admin, _TIMEOUT)
-            read = {
-                group: committed_offsets(self._bootstrap, group, places, _TIMEOUT)
-                for group in GROUPS
-            }
+            read = reading_on(self._admin, self._bootstrap, GROUPS, places, _TIMEOUT)
             ends = log_offsets(self._admin, places, LATEST, _TIMEOUT)
             members = _members(self._admin)
         except (Unreachable, KafkaException) as error:

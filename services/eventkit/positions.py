@@ -1,12 +1,14 @@
 """Where the logs of topics begin and end."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from concurrent.futures import Future
 from functools import cache
 from typing import Any, Final
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, ConsumerGroupDescription, OffsetSpec
+
+from services.eventkit.subscriptions import topics_read
 
 Place = tuple[str, int]
 """A topic and the number of a partition of it."""
@@ -83,6 +85,37 @@ def committed_offsets(
         if part.error is not None:
             raise Unreachable(f"broker: {part.error}")
     return {(part.topic, part.partition): part.offset for part in parts if part.offset >= 0}
+
+
+def reading_on(
+    admin: AdminClient,
+    bootstrap: str,
+    groups: Iterable[str],
+    places: Collection[Place],
+    timeout: float = TIMEOUT,
+) -> dict[str, dict[Place, int]]:
+    """Where each consumer group reads on, of those places that it reads; raises `Unreachable`.
+
+    Ask for the ends of the logs after this: the other way round, what is unread could be missed.
+    """
+    starts = log_offsets(admin, places, EARLIEST, timeout)
+    return {
+        group: next_offsets(
+            topics_read(group), committed_offsets(bootstrap, group, places, timeout), starts
+        )
+        for group in groups
+    }
+
+
+def next_offsets(
+    topics: Iterable[str], committed: Mapping[Place, int], starts: Mapping[Place, int]
+) -> dict[Place, int]:
+    """Where a group reads on that reads these topics, and those of which it has committed any.
+
+    That is where the log starts as long as it has committed nothing: all of it is still unread.
+    """
+    read = {*topics, *(topic for topic, _ in committed)}
+    return {place: at for place, at in starts.items() if place[0] in read} | dict(committed)
 
 
 def described_groups(

@@ -27,9 +27,9 @@ from services.eventkit.positions import (
     Unreachable,
     admin_client,
     anew,
-    committed_offsets,
     event_places,
     log_offsets,
+    reading_on,
     since,
 )
 from services.order.pace import Pace
@@ -121,9 +121,8 @@ class Admission:
     def _too_much(self, admin: AdminClient) -> str | None:
         """Why an order may not be placed, or None."""
         groups = self._settings.admission_groups
-        bootstrap = self._settings.kafka_bootstrap
         places = event_places(admin, _TIMEOUT)
-        read = {group: committed_offsets(bootstrap, group, places, _TIMEOUT) for group in groups}
+        read = reading_on(admin, self._settings.kafka_bootstrap, groups, places, _TIMEOUT)
         ends = log_offsets(admin, places, LATEST, _TIMEOUT)
         lags = {group: _lag(offsets, ends) for group, offsets in read.items()}
         for group, lag in lags.items():

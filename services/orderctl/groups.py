@@ -1,13 +1,20 @@
 """Consumer groups: how far each has read, and how far that is behind."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from confluent_kafka import KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
 
-from services.eventkit.positions import EVENTS, Unreachable, committed_offsets, described_groups
+from services.eventkit.positions import (
+    LATEST,
+    Unreachable,
+    admin_client,
+    described_groups,
+    event_places,
+    log_offsets,
+    reading_on,
+)
 from services.orderctl.errors import NOT_ANSWERING, CliError
 
 GROUPS = ("order", "inventory", "payment", "email", "analytics", "projector")
@@ -45,8 +52,8 @@ class Group:
 
 
 def read_groups(bootstrap: str, names: Sequence[str] = GROUPS) -> list[Group]:
-    """The groups with their lag on every partition of every topic they have read from."""
-    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+    """The groups with their lag on every partition of every topic that they read."""
+    admin = admin_client(bootstrap)
     try:
         return _read(admin, bootstrap, names)
     except (KafkaException, Unreachable) as error:
@@ -58,40 +65,18 @@ def read_groups(bootstrap: str, names: Sequence[str] = GROUPS) -> list[Group]:
 
 
 def _read(admin: AdminClient, bootstrap: str, names: Sequence[str]) -> list[Group]:
-    partitions = {
-        name: len(topic.partitions)
-        for name, topic in admin.list_topics(timeout=TIMEOUT).topics.items()
-    }
-    places = [(t, p) for t, n in partitions.items() if t.endswith(EVENTS) for p in range(n)]
-    committed = {name: committed_offsets(bootstrap, name, places, TIMEOUT) for name in names}
-    ends = _offsets(admin, committed.values(), partitions, OffsetSpec.latest())  # type: ignore[no-untyped-call]
-    starts = _offsets(admin, committed.values(), partitions, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
+    places = event_places(admin, TIMEOUT)
+    read = reading_on(admin, bootstrap, names, places, TIMEOUT)
+    ends = log_offsets(admin, places, LATEST, TIMEOUT)
     members = _members(admin, names)
-    groups = []
-    for name in names:
-        read = committed[name]
-        topics = sorted({topic for topic, _ in read if topic in partitions})
-        lags = [
-            Lag(name, topic, p, read.get((topic, p), starts[topic, p]), ends[topic, p])
-            for topic in topics
-            for p in range(partitions[topic])
-        ]
-        groups.append(Group(name, members[name], tuple(lags)))
-    return groups
-
-
-def _offsets(
-    admin: AdminClient,
-    committed: Iterable[dict[tuple[str, int], int]],
-    partitions: dict[str, int],
-    spec: Any,
-) -> dict[tuple[str, int], int]:
-    topics = {topic for group in committed for topic, _ in group if topic in partitions}
-    wanted = {TopicPartition(t, p): spec for t in topics for p in range(partitions[t])}
-    if not wanted:
-        return {}
-    futures = admin.list_offsets(wanted, request_timeout=TIMEOUT)
-    return {(part.topic, part.partition): f.result().offset for part, f in futures.items()}
+    return [
+        Group(
+            name,
+            members[name],
+            tuple(Lag(name, *place, at, ends[place]) for place, at in sorted(read[name].items())),
+        )
+        for name in names
+    ]
 
 
 def _members(admin: AdminClient, names: Sequence[str]) -> dict[str, int]:

@@ -31,9 +31,7 @@ def lag(
         return
     out.print(_by_partition(groups) if partitions else _by_topic(groups))
     for group in groups:
-        if not group.lags:
-            note(f"{group.name} has not read anything yet")
-        elif not group.members:
+        if not group.members:
             note(f"{group.name} has no member: nobody reads for it at the moment")
 
 

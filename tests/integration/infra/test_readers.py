@@ -9,6 +9,7 @@ from prometheus_client import REGISTRY
 from infra.connect import readers
 from infra.connect.readers import Readers
 from infra.names import SERVICES
+from services.eventkit import positions
 from services.eventkit.positions import client_config
 from tests.live_stack import LiveStack
 
@@ -56,3 +57,18 @@ def test_a_broker_that_does_not_answer_leaves_no_old_numbers(bootstrap: str) -> 
     Readers("127.0.0.1:1").look()
     assert told("saga_broker_answers") == 0
     assert not [group for group in SERVICES if told("saga_consumer_members", group=group)]
+
+
+def test_a_group_that_never_committed_has_all_of_its_topics_to_read(
+    bootstrap: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group = f"never-{uuid4().hex[:8]}"
+    monkeypatch.setattr(readers, "GROUPS", (group,))
+    monkeypatch.setattr(positions, "topics_read", lambda _: {"order.events"})
+    Readers(bootstrap).look()
+    consumer = Consumer(client_config(bootstrap) | {"group.id": group})
+    for partition in range(6):
+        low, high = consumer.get_watermark_offsets(TopicPartition("order.events", partition))
+        labels = {"group": group, "topic": "order.events", "partition": str(partition)}
+        assert told("saga_consumer_lag_events", **labels) == high - low
+    consumer.close()

@@ -106,7 +106,6 @@ class Topics:
                 for lag in group.lags
                 if (lag.topic, lag.partition) == (place.topic, place.partition)
             ]
-            # A group that has committed nothing on the topic yet is not among them.
             return len(offsets) == len(groups) and min(offsets) > place.offset
 
         until(passed, f"{', '.join(groups)} to read {place}")

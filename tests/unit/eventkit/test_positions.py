@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
-from services.eventkit.positions import Unreachable, described_groups, since
+from services.eventkit.positions import Unreachable, described_groups, next_offsets, since
 
 
 @pytest.mark.parametrize(("unix_ms", "asked"), [(5, 5), (0, 0), (-1, 0), (-86_400_000, 0)])
@@ -45,3 +45,21 @@ def test_a_group_that_nobody_ever_joined_is_none() -> None:
 def test_a_group_that_is_not_described_is_not_an_empty_one(code: int) -> None:
     with pytest.raises(Unreachable):
         described_groups(broker(a="described", b=code), ["a", "b"])
+
+
+STARTS = {("order.events", 0): 3, ("order.events", 1): 0, ("email.events", 0): 7}
+
+
+def test_a_group_that_has_committed_nothing_begins_where_the_log_does() -> None:
+    assert next_offsets(["order.events"], {}, STARTS) == {
+        ("order.events", 0): 3,
+        ("order.events", 1): 0,
+    }
+
+
+def test_what_was_committed_counts_and_topics_that_nobody_reads_do_not() -> None:
+    committed = {("order.events", 1): 5}
+    expected = {("order.events", 0): 3, ("order.events", 1): 5}
+    assert next_offsets(["order.events"], committed, STARTS) == expected
+    assert next_offsets([], committed, STARTS) == expected, "a topic of which it has read a part"
+    assert next_offsets([], {}, STARTS) == {}
