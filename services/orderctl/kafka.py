@@ -7,7 +7,11 @@ from typing import cast
 import tenacity
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
+from services.eventkit.positions import Place, Unreachable
+from services.eventkit.rebuild import feed
+from services.eventkit.records import RawRecord
 from services.orderctl.errors import NOT_ANSWERING, CliError
+from services.orderctl.failures import failed
 
 REQUEST_TIMEOUT = 10.0
 BROKER_AWAY = {KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE}
@@ -49,16 +53,20 @@ def partitions_of(consumer: Consumer, topics: Sequence[str]) -> list[TopicPartit
     try:
         known = consumer.list_topics(timeout=REQUEST_TIMEOUT).topics
     except KafkaException as error:
-        raise CliError(
-            f"the broker does not answer ({error.args[0].str()})",
-            "run make status to see what is down, make up to start it",
-            code=NOT_ANSWERING,
-        ) from error
+        raise _away(error) from error
     if missing := [topic for topic in topics if topic not in known]:
         raise CliError(
             f"no such topic: {', '.join(missing)}", f"topics: {', '.join(sorted(known))}"
         )
     return [TopicPartition(topic, p) for topic in topics for p in sorted(known[topic].partitions)]
+
+
+def watermarks(consumer: Consumer, part: TopicPartition) -> tuple[int, int]:
+    """The first offset there is and the next one to be written."""
+    try:
+        return _watermarks(consumer, part)
+    except KafkaException as error:
+        raise _away(error) from error
 
 
 def _passes(error: BaseException) -> bool:
@@ -71,10 +79,17 @@ def _passes(error: BaseException) -> bool:
     stop=tenacity.stop_after_delay(REQUEST_TIMEOUT),
     reraise=True,
 )
-def watermarks(consumer: Consumer, part: TopicPartition) -> tuple[int, int]:
-    """The first offset there is and the next one to be written."""
+def _watermarks(consumer: Consumer, part: TopicPartition) -> tuple[int, int]:
     low, high = consumer.get_watermark_offsets(part, timeout=REQUEST_TIMEOUT)
     return low, high
+
+
+def _away(error: KafkaException) -> CliError:
+    return CliError(
+        f"the broker does not answer ({error.args[0].str()})",
+        "run make status to see what is down, make up to start it",
+        code=NOT_ANSWERING,
+    )
 
 
 def assign_at_end(consumer: Consumer, topics: Sequence[str]) -> None:
@@ -85,23 +100,25 @@ def assign_at_end(consumer: Consumer, topics: Sequence[str]) -> None:
 
 
 def read_all(bootstrap: str, topics: Sequence[str]) -> Iterator[Record]:
-    """Every record from the beginning up to the ends as they are now, once."""
+    """Every record from the beginning up to the ends as they are now, once.
+
+    CliError where the broker is silent for a minute, or the log was cut meanwhile.
+    """
+    try:
+        for created_ms, record in feed.read(bootstrap, _logs(bootstrap, topics)):
+            yield _plain(record, created_ms)
+    except Unreachable as error:
+        raise failed(error, "try again") from error
+
+
+def _logs(bootstrap: str, topics: Sequence[str]) -> dict[Place, range]:
+    """The offsets that there are now, by partition."""
     consumer = bystander(bootstrap)
     try:
-        left: dict[tuple[str, int], int] = {}
-        starts = []
-        for part in partitions_of(consumer, topics):
-            low, high = watermarks(consumer, part)
-            if low < high:
-                left[part.topic, part.partition] = high
-                starts.append(TopicPartition(part.topic, part.partition, low))
-        consumer.assign(starts)
-        while left:
-            for record in records_of(consumer.consume(1000, timeout=1.0)):
-                yield record
-                where = record.topic, record.partition
-                if where in left and record.offset + 1 >= left[where]:
-                    del left[where]
+        return {
+            (part.topic, part.partition): range(*watermarks(consumer, part))
+            for part in partitions_of(consumer, topics)
+        }
     finally:
         consumer.close()
 
@@ -133,9 +150,24 @@ def as_record(message: Message) -> Record:
     )
 
 
+def _plain(record: RawRecord, created_ms: int) -> Record:
+    return Record(
+        topic=record.topic,
+        partition=record.partition,
+        offset=record.offset,
+        key=record.key,
+        headers=_texts(record.headers),
+        value=record.value,
+        created_ms=created_ms,
+    )
+
+
 def _headers(message: Message) -> dict[str, str]:
-    found = cast(list[tuple[str, bytes | None]], message.headers() or [])
-    return {name: value.decode(errors="replace") for name, value in found if value is not None}
+    return _texts(cast(list[tuple[str, bytes | None]], message.headers() or []))
+
+
+def _texts(headers: Iterable[tuple[str, bytes | None]]) -> dict[str, str]:
+    return {name: value.decode(errors="replace") for name, value in headers if value is not None}
 
 
 def _bytes(value: str | bytes | None) -> bytes | None:

@@ -1,10 +1,13 @@
-"""A broker that leads nothing for a moment is asked again."""
+"""A broker that leads nothing for a moment is asked again; one that is away is told of as such."""
 
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
+from services.eventkit.rebuild import feed
+from services.orderctl import kafka
+from services.orderctl.errors import NOT_ANSWERING, CliError
 from services.orderctl.kafka import watermarks
 
 PART = TopicPartition("order.events", 0)
@@ -29,7 +32,27 @@ def test_what_passes_is_asked_again() -> None:
 
 
 def test_what_does_not_pass_is_told_at_once() -> None:
-    broker = Broker(KafkaError.UNKNOWN_TOPIC_OR_PART)
-    with pytest.raises(KafkaException):
+    broker = Broker(KafkaError._TIMED_OUT)
+    with pytest.raises(CliError) as raised:
         watermarks(cast(Consumer, broker), PART)
+    assert raised.value.code == NOT_ANSWERING
     assert broker.errors == []
+
+
+class Silent:
+    """A consumer whose broker went away."""
+
+    def poll(self, _: float) -> None:
+        """Nothing comes any more."""
+
+    def __getattr__(self, _: str) -> Any:
+        return lambda *_: []
+
+
+def test_reading_ends_where_the_broker_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kafka, "_logs", lambda *_: {(PART.topic, PART.partition): range(3, 8)})
+    monkeypatch.setattr(feed, "Consumer", lambda _: Silent())
+    monkeypatch.setattr(feed, "_SILENCE", 0.05)
+    with pytest.raises(CliError) as raised:
+        list(kafka.read_all("127.0.0.1:1", [PART.topic]))
+    assert raised.value.code == NOT_ANSWERING
