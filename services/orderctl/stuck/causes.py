@@ -31,10 +31,13 @@ class Cause:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What is the same for all orders: relays, consumer groups, and remotes left alone."""
+    """What is the same for all orders: relays, consumer groups, and remotes left alone.
+
+    ``groups`` is None where the broker did not answer: then nothing is known of any of them.
+    """
 
     relays: Mapping[str, Status] = field(default_factory=dict)
-    groups: Mapping[str, Group] = field(default_factory=dict)
+    groups: Mapping[str, Group] | None = field(default_factory=dict)
     open_breakers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     partitions: int = 6
 
@@ -85,11 +88,17 @@ def _unseen(event: Written, reader: str, key: str, around: Surroundings) -> Caus
         state = f"slot {relay.relay.state}, connector {relay.connector}"
         text = f"{event.event_type} is not published yet: {state}"
         return Cause("unpublished", event.service, text, relay.remedy or "orderctl cdc")
+    if around.groups is None:
+        text = f"the broker does not answer: whether {event.event_type} reached {reader} is unknown"
+        return Cause("broker_away", reader, text, "make status; is broker running?")
     group = around.groups.get(reader)
     if group is not None and not group.members:
         text = f"nobody reads {event.event_type}: consumer group {reader} has no member"
         return Cause("no_reader", reader, text, f"make status; is {reader} running?")
     behind = _behind(group, event.topic, key, around.partitions)
+    if behind is None:
+        text = f"how far {reader} has read the partition of {event.event_type} is unknown"
+        return Cause("unknown", reader, text, "orderctl lag")
     if behind:
         text = f"{reader} is {behind} events behind on the partition of {event.event_type}"
         return Cause("lag", reader, text, "orderctl lag")
@@ -98,11 +107,11 @@ def _unseen(event: Written, reader: str, key: str, around: Surroundings) -> Caus
     return Cause("lost_event", event.service, text, remedy)
 
 
-def _behind(group: Group | None, topic: str, key: str, partitions: int) -> int:
-    if group is None:
-        return 0
-    own = partition_of(key.encode(), partitions)
-    return sum(lag.events for lag in group.lags if (lag.topic, lag.partition) == (topic, own))
+def _behind(group: Group | None, topic: str, key: str, partitions: int) -> int | None:
+    """How many events the group has still to read there; None where nothing is known of it."""
+    place = (topic, partition_of(key.encode(), partitions))
+    lags = group.lags if group else ()
+    return next((lag.events for lag in lags if (lag.topic, lag.partition) == place), None)
 
 
 def _deadline(order: WaitingOrder, facts: Facts, now: datetime) -> Iterator[Cause]:

@@ -15,20 +15,20 @@ _OPEN_BREAKER = re.compile(r'^saga_breaker_open\{remote="([^"]+)"\} 1\.0$', re.M
 
 
 def look(settings: Settings) -> Surroundings:
-    """Everything that answers; a broker or a service that does not is left out."""
+    """Everything that answers; a service that does not is left out."""
     operations = Operations(Shop(settings))
     return Surroundings(
         relays={status.service: status for status in relays.read(settings, SERVICES)},
-        groups={group.name: group for group in _groups(settings)},
+        groups=_groups(settings),
         open_breakers={name: _open_breakers(operations, name) for name in SERVICES},
     )
 
 
-def _groups(settings: Settings) -> list[Group]:
+def _groups(settings: Settings) -> dict[str, Group] | None:
     try:
-        return read_groups(settings.kafka_bootstrap, SERVICES)
+        return {group.name: group for group in read_groups(settings.kafka_bootstrap, SERVICES)}
     except CliError:
-        return []
+        return None
 
 
 def _open_breakers(operations: Operations, service: str) -> tuple[str, ...]:

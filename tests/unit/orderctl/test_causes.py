@@ -3,6 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
+
 from services.eventkit.relay import INACTIVE, STREAMING, Relay
 from services.orderctl.groups import Group, Lag
 from services.orderctl.murmur2 import partition_of
@@ -73,6 +75,17 @@ def test_an_event_that_was_passed_and_never_arrived_is_lost() -> None:
     cause, _ = found(unseen(), groups={"inventory": group()})
     assert cause.kind == "lost_event"
     assert cause.remedy == f"orderctl reemit --service order --order {KEY}"
+
+
+def test_nothing_is_called_lost_while_the_broker_is_away() -> None:
+    cause, _ = found(unseen(), groups=None)
+    assert cause.kind == "broker_away"
+    assert "the broker does not answer" in cause.text and "reemit" not in cause.remedy
+
+
+@pytest.mark.parametrize("groups", [{}, {"inventory": Group("inventory", 1, ())}])
+def test_nothing_is_called_lost_where_nobody_knows_how_far_was_read(groups: Any) -> None:
+    assert kinds(unseen(), groups=groups) == ["unknown", "deadline"]
 
 
 def test_letters_come_first_and_say_why() -> None:
