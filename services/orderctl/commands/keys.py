@@ -1,25 +1,28 @@
 """``orderctl keys``: make, list, rotate and revoke API keys."""
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from fcntl import LOCK_EX, flock
 from pathlib import Path
 from re import fullmatch
-from typing import Annotated, Any
+from typing import Annotated, Final
 
 import typer
 from pydantic import ValidationError
 from rich.table import Table
 
 from services.eventkit import keyfile
-from services.eventkit.keyfile import TENANT, Allowance, Keys
+from services.eventkit.keyfile import TENANT, Allowance, ApiKey, Keys
 from services.orderctl.console import note, out, print_json
 from services.orderctl.errors import CliError
 from services.orderctl.options import AsJson
 from services.orderctl.settings import keys_file
 
 app = typer.Typer(name="keys", help="API keys: make, list, rotate, revoke.", no_args_is_help=True)
+
+LONGEST_GRACE: Final = 30 * 86_400.0
 
 Tenant = Annotated[str, typer.Argument(help="The tenant: lower case, digits, - and _.")]
 
@@ -93,20 +96,29 @@ def list_keys(json: AsJson = False) -> None:
 @app.command()
 def rotate(
     key_id: Annotated[str, typer.Argument(metavar="ID", help="The id of the key to replace.")],
-    grace: Annotated[float, typer.Option(help="Seconds for which the old key still works.")] = (
-        3600.0
-    ),
+    grace: Annotated[
+        float,
+        typer.Option(min=0, max=LONGEST_GRACE, help="Seconds for which the old key still works."),
+    ] = 3600.0,
     json: AsJson = False,
 ) -> None:
     """Make a new key in place of another, which works on for a while.
+
+    A key that expires sooner than that does so. One that has expired cannot be replaced.
 
     Examples:
 
       orderctl keys rotate 0b54b3a46d0e --grace 600
     """
+    if math.isnan(grace):  # it is neither below the least nor above the most
+        raise CliError("--grace is not a number", "e.g. --grace 3600", 2)
     with _changing() as keys:
-        old = _known(keys, key_id)
-        old.expires_at = datetime.now(UTC) + timedelta(seconds=grace)
+        old, now = _known(keys, key_id), datetime.now(UTC)
+        if old.expires_at is not None and old.expires_at <= now:
+            text = f"key {key_id} expired at {old.expires_at:%Y-%m-%d %H:%M:%S} UTC"
+            raise CliError(text, f"orderctl keys create {old.tenant} makes another")
+        ends = now + timedelta(seconds=grace)
+        old.expires_at = min(ends, old.expires_at or ends)
         new_id, key = keys.add(old.tenant, keyfile.now(), operator=old.operator)
     _show_key(old.tenant, new_id, key, json)
 
@@ -148,7 +160,7 @@ def _read(path: Path) -> Keys:
         raise CliError(f"{path} cannot be read as keys: {error}") from error
 
 
-def _known(keys: Keys, key_id: str) -> Any:
+def _known(keys: Keys, key_id: str) -> ApiKey:
     if key_id not in keys.keys:
         raise CliError(f"there is no key {key_id}", "orderctl keys list")
     return keys.keys[key_id]
