@@ -10,6 +10,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+from sqlalchemy.engine import Connection
 
 from services.eventkit import db, jobs, tables
 from services.eventkit.access import operator
@@ -108,14 +109,31 @@ class JobOut(BaseModel):
     tenant_id: str
 
 
-def routes(database: sa.Engine, engine: Engine[Any]) -> APIRouter:
-    """The routes, below ``/operations``."""
-    router = APIRouter(
+def operators_router() -> APIRouter:
+    """A router below ``/operations``: for operators alone, whosever order it is about."""
+    return APIRouter(
         prefix="/operations",
         tags=["operations"],
         dependencies=[Depends(operator)],
         responses={**OFTEN, **problem_responses(401, 403)},
     )
+
+
+def keep(conn: Connection, decision: Decision, action: str, subject: str, outcome: str) -> None:
+    """Keeps what was decided, in the caller's transaction."""
+    row = {
+        "made_by": decision.by,
+        "action": action,
+        "subject": subject,
+        "why": decision.why,
+        "outcome": outcome,
+    }
+    db.insert_rows(conn, tables.decisions, [row])
+
+
+def routes(database: sa.Engine, engine: Engine[Any]) -> APIRouter:
+    """The routes, below ``/operations``."""
+    router = operators_router()
     redrive = Redrive(database, engine)
 
     @router.get("/dead-letters")
@@ -184,14 +202,7 @@ def routes(database: sa.Engine, engine: Engine[Any]) -> APIRouter:
         with database.begin() as conn:
             if jobs.redrive(conn, job_id, datetime.now(UTC)) is None:
                 raise Problem(404, "not-found", f"There is no dead or failed job {job_id}.")
-            row = {
-                "made_by": decision.by,
-                "action": "redrive_job",
-                "subject": str(job_id),
-                "why": decision.why,
-                "outcome": "pending",
-            }
-            db.insert_rows(conn, tables.decisions, [row])
+            keep(conn, decision, "redrive_job", str(job_id), "pending")
             job = conn.execute(sa.select(jobs.JOBS).where(jobs.JOBS.c.job_id == job_id))
             found = job.mappings().one()
         return JobOut(**{name: found[name] for name in JobOut.model_fields})

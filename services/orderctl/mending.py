@@ -1,13 +1,14 @@
 """What is missing for an order, and putting it right; harmless where nothing is missing."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from uuid import UUID
 
 import sqlalchemy as sa
 
-from services.orderctl.client import Shop
 from services.orderctl.commands.reemit import emit
+from services.orderctl.errors import CliError
 from services.orderctl.operations import Operations
 from services.orderctl.settings import Settings
 from services.orderctl.stuck.facts import PROJECTOR, Facts, load
@@ -18,6 +19,14 @@ REFUND, REFUND_FAILED = "refund", "refund_failed"
 
 
 @dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a step; ``well`` is False where it failed again."""
+
+    text: str
+    well: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
     """One thing to do: ``action`` is a word for programs. ``asks`` where rules or money move."""
 
@@ -25,16 +34,27 @@ class Step:
     service: str
     text: str
     asks: bool
-    do: Callable[[], str]
+    do: Callable[[], Outcome]
 
 
-def plan(settings: Settings, operations: Operations, shop: Shop, key: str) -> list[Step]:
+def known(settings: Settings, order_id: str) -> str:
+    """The id of an order of whatever tenant, as it is stored; `CliError` where there is none."""
+    with suppress(ValueError):
+        key = str(UUID(order_id))
+        with reading(settings, "order") as conn:
+            query = sa.text("SELECT order_id FROM orders WHERE order_id = :key")
+            if conn.execute(query, {"key": key}).scalar_one_or_none():
+                return key
+    raise CliError(f"there is no order {order_id}", "orderctl place shows the id it got")
+
+
+def plan(settings: Settings, operations: Operations, key: str) -> list[Step]:
     """What is missing for this order, in the order in which it has to be done."""
     facts = load(settings, key, SERVICES)
     return [
         *_letters(operations, facts),
         *_jobs(operations, facts),
-        *_refund(shop, facts, payment_status(settings, key)),
+        *_refund(operations, facts, payment_status(settings, key)),
         *_events(settings, facts),
     ]
 
@@ -47,10 +67,11 @@ def payment_status(settings: Settings, key: str) -> str | None:
 
 
 def _letters(operations: Operations, facts: Facts) -> list[Step]:
-    def redrive(service: str) -> Callable[[], str]:
-        def do() -> str:
+    def redrive(service: str) -> Callable[[], Outcome]:
+        def do() -> Outcome:
             results = operations.redrive_key(service, facts.key)
-            return ", ".join(result.outcome for result in results)
+            text = ", ".join(result.outcome for result in results)
+            return Outcome(text, all(result.well for result in results))
 
         return do
 
@@ -64,8 +85,8 @@ def _letters(operations: Operations, facts: Facts) -> list[Step]:
 
 
 def _jobs(operations: Operations, facts: Facts) -> list[Step]:
-    def start_over(service: str, job_id: str) -> Callable[[], str]:
-        return lambda: operations.redrive_job(service, job_id).outcome
+    def start_over(service: str, job_id: str) -> Callable[[], Outcome]:
+        return lambda: Outcome(operations.redrive_job(service, job_id).outcome)
 
     return [
         Step(
@@ -80,22 +101,21 @@ def _jobs(operations: Operations, facts: Facts) -> list[Step]:
     ]
 
 
-def _refund(shop: Shop, facts: Facts, status: str | None) -> list[Step]:
+def _refund(operations: Operations, facts: Facts, status: str | None) -> list[Step]:
     """A refund that was refused is asked for again; a dead job of it starts over anyway."""
     dead = any(job.kind == REFUND and job.status == "dead" for job in facts.jobs)
     if status != REFUND_FAILED or dead:
         return []
 
-    def do() -> str:
-        answer: Mapping[str, str] = shop.payment.call("POST", f"/payments/{facts.key}/refund")
-        return f"the payment is {answer['status']}"
+    def do() -> Outcome:
+        return Outcome(f"the payment is {operations.refund(facts.key)}")
 
     return [Step("refund", "payment", "ask for the failed refund again", True, do)]
 
 
 def _events(settings: Settings, facts: Facts) -> list[Step]:
-    def send(service: str, ids: Sequence[UUID]) -> Callable[[], str]:
-        return lambda: f"{len(emit(settings, service, ids))} sent"
+    def send(service: str, ids: Sequence[UUID]) -> Callable[[], Outcome]:
+        return lambda: Outcome(f"{len(emit(settings, service, ids))} sent")
 
     unseen: dict[str, dict[UUID, str]] = {}
     for event, _ in facts.unseen():

@@ -13,6 +13,7 @@ from services.orderctl.verify.databases import EMITTERS
 LETTERS, JOBS = "/operations/dead-letters", "/operations/jobs"
 LETTER, JOB = "letter", "job"
 JOB_REASON = "job"
+NOT_FOUND = 404
 WELL = frozenset({"redriven", "discarded", "pending"})
 """What a letter or a job is after a decision that worked; a pending job is under way again."""
 
@@ -134,7 +135,32 @@ class Operations:
     def redrive_job(self, service: str, job_id: str) -> Decided:
         """Starts a dead or failed job over."""
         job = self.service(service).call("POST", f"{JOBS}/{job_id}/redrive", json=self._decision)
-        return Decided(service, job_id, job["key"], job["status"], "starts over")
+        return _started(service, job)
+
+    def redrive_job_of(self, services: Iterable[str], job_id: str) -> Decided | None:
+        """Starts a job over wherever it is; None where none of these has it dead or failed.
+
+        Raises `CliError` where it was not found, and a service could not be asked.
+        """
+        away: CliError | None = None
+        for name in services:
+            try:
+                http = self.service(name)
+                answer = http.send("POST", f"{JOBS}/{job_id}/redrive", json=self._decision)
+            except CliError as error:
+                away = error
+                continue
+            if answer.status_code != NOT_FOUND:
+                job = http.read(answer)
+                return _started(name, job)
+        if away is not None:
+            raise away
+        return None
+
+    def refund(self, key: str) -> str:
+        """Asks for a failed refund again, of whatever tenant; the state of the payment then."""
+        path = f"/operations/payments/{key}/refund"
+        return str(self.service("payment").call("POST", path, json=self._decision)["status"])
 
     def discard(self, service: str, message_id: str) -> list[Decided]:
         """Gives a letter up for good, and runs what was parked behind it."""
@@ -145,6 +171,10 @@ class Operations:
         body = wanted | self._decision
         answer = self.service(service).call("POST", f"{LETTERS}/redrive", json=body)
         return _decided(service, answer)
+
+
+def _started(service: str, job: Mapping[str, Any]) -> Decided:
+    return Decided(service, job["job_id"], job["key"], job["status"], "starts over")
 
 
 def _decided(service: str, answer: Iterable[Mapping[str, Any]]) -> list[Decided]:

@@ -5,9 +5,12 @@ from uuid import UUID, uuid4
 
 from fastapi import APIRouter, Path, Request
 from pydantic import BaseModel, Field
+from sqlalchemy.engine import Connection
 from starlette.concurrency import run_in_threadpool
 
+from services.eventkit import operations
 from services.eventkit.access import Tenant
+from services.eventkit.decision import Decision
 from services.eventkit.http import EVERYWHERE, Problem, problem_responses
 from services.eventkit.service import Runtime, api_event
 from services.payment.confirmations import Notice, message_id, take_in, verified
@@ -45,6 +48,7 @@ def routes(runtime: Runtime[Payment, PaymentSettings]) -> APIRouter:
     """The routes of a running payment service."""
     secret = runtime.settings.provider_webhook_secret if runtime.settings else ""
     router = APIRouter(tags=["payments"], responses=EVERYWHERE)
+    operators = operations.operators_router()
 
     @router.get("/payments/{order_id}", responses=problem_responses(404))
     def read_payment(tenant: Tenant, order_id: OrderId) -> PaymentView:
@@ -57,16 +61,33 @@ def routes(runtime: Runtime[Payment, PaymentSettings]) -> APIRouter:
     )
     def retry_refund(tenant: Tenant, order_id: OrderId) -> PaymentView:
         """Try a refund again that failed for good. The same refund: it can be paid only once."""
-        event = api_event("RetryRefund", str(order_id), {}, tenant, "operator", uuid4())
         with runtime.db.begin() as conn:
-            _found(payment_of(conn, tenant, str(order_id)), order_id)
-            decision = runtime.command(conn, event)
             payment = _found(payment_of(conn, tenant, str(order_id)), order_id)
+            decision, seen = refund_again(conn, payment, "operator")
+        runtime.committed(decision)
+        return seen
+
+    @operators.post(
+        "/payments/{order_id}/refund", status_code=202, responses=problem_responses(404, 409)
+    )
+    def retry_any_refund(order_id: OrderId, wanted: operations.Decision) -> PaymentView:
+        """The same for an order of any tenant, kept with who decided it and why."""
+        with runtime.db.begin() as conn:
+            known = PaymentStore().load(conn, [str(order_id)]).get(str(order_id))
+            decision, seen = refund_again(conn, _found(known, order_id), wanted.by)
+            operations.keep(conn, wanted, "retry_refund", str(order_id), seen.status)
+        runtime.committed(decision)
+        return seen
+
+    def refund_again(
+        conn: Connection, payment: Payment, by: str
+    ) -> tuple[Decision[Payment], PaymentView]:
+        event = api_event("RetryRefund", payment.key, {}, payment.tenant_id, by, uuid4())
+        decision = runtime.command(conn, event)
         if decision.state is None:
             detail = f"The payment is {payment.status}; only one that is {REFUND_FAILED} has this."
             raise Problem(409, "no-failed-refund", detail)
-        runtime.committed(decision)
-        return _view(payment)
+        return decision, _view(PaymentStore().load(conn, [payment.key])[payment.key])
 
     @router.post(
         "/webhooks/provider",
@@ -95,7 +116,10 @@ def routes(runtime: Runtime[Payment, PaymentSettings]) -> APIRouter:
             decision = runtime.command(conn, command)
         runtime.committed(decision)
 
-    return router
+    both = APIRouter()
+    both.include_router(router)
+    both.include_router(operators)
+    return both
 
 
 def _found(payment: Payment | None, order_id: UUID) -> Payment:

@@ -101,6 +101,8 @@ def test_c24_another_tenants_order_is_not_there(saga: Saga, ada: Client, eve: Cl
 
     ending = until(ended, "the ending")
     assert (ending["status"], ending["reason"]) == ("confirmed", None)
+    looked = orderctl("repair", order_id, "--dry-run")  # an operator looks after everybody's
+    assert looked.returncode == 0, looked.stderr
     for service in ("order", "inventory", "payment", "email"):
         rows = saga.db.rows(
             service,

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from services.orderctl.client import Shop
 from services.orderctl.commands.dlq import By
 from services.orderctl.console import note, out, print_json
 from services.orderctl.errors import CliError
-from services.orderctl.mending import Step, plan
+from services.orderctl.mending import Outcome, Step, known, plan
 from services.orderctl.operations import Operations
 from services.orderctl.options import AsJson, OrderId
 from services.orderctl.settings import load_settings
@@ -28,7 +29,8 @@ def repair(
     Runs its dead letters and dead jobs again, asks for a failed refund again, and publishes those
     of its events again that somebody who acts on them has not taken in.
 
-    Harmless where nothing is missing: nothing is charged, mailed or reserved twice.
+    Harmless where nothing is missing: nothing is charged, mailed or reserved twice. Exit code 1
+    when something failed again.
 
     Examples:
 
@@ -37,21 +39,28 @@ def repair(
       orderctl repair 0b54b3a4-6d0e-4b0a-9f3e-1d2c3b4a5f60 --yes
     """
     settings = load_settings()
-    shop = Shop(settings)
-    shop.order(order_id)
-    steps = plan(settings, Operations(shop, by, why), shop, order_id)
+    key = known(settings, order_id)
+    steps = plan(settings, Operations(Shop(settings), by, why), key)
     if dry_run or not steps:
         _show(steps, json)
         return
     if any(step.asks for step in steps) and not yes:
         _confirm(steps)
-    done = [(step, step.do()) for step in steps]
+    done = [(step, _done(step, json)) for step in steps]
     if json:
-        print_json([_as_json(step) | {"outcome": outcome} for step, outcome in done])
-        return
-    for step, outcome in done:
-        out.print(f"{step.service}: {step.text}: [bold]{outcome}[/]")
-    note(f"orderctl watch {order_id} shows what comes of it")
+        print_json([_as_json(step) | {"outcome": one.text, "well": one.well} for step, one in done])
+    if not all(outcome.well for _, outcome in done):
+        raise typer.Exit(1)
+    note(f"orderctl repair {key} --dry-run shows what is still missing")
+
+
+def _done(step: Step, json: bool) -> Outcome:
+    """Does it and says so at once: what comes after may fail."""
+    outcome = step.do()
+    if not json:
+        style = "bold" if outcome.well else "bold red"
+        out.print(Text.assemble(f"{step.service}: {step.text}: ", (outcome.text, style)))
+    return outcome
 
 
 def _show(steps: Sequence[Step], json: bool) -> None:
@@ -61,7 +70,7 @@ def _show(steps: Sequence[Step], json: bool) -> None:
     if not steps:
         out.print("[green]nothing is missing[/]")
     for step in steps:
-        out.print(f"{step.service}: would {step.text}")
+        out.print(f"{step.service}: would {step.text}", markup=False)
 
 
 def _confirm(steps: Sequence[Step]) -> None:

@@ -173,6 +173,31 @@ def test_c14_a_refund_that_fails_for_good_is_said_and_only_then_tried_again_by_h
     assert entries(bank, order) == [("capture", 4200)]
 
 
+def test_an_operator_has_the_refund_of_any_tenant_tried_again(
+    payment: Scratch, provider: Running, client: TestClient, order: str
+) -> None:
+    path, decision = f"/operations/payments/{order}/refund", {"by": "anna", "why": "it is paid now"}
+    assert client.post(path, json=decision).status_code == 404
+    with working(payment, provider):
+        payment.handle(reserved(order, "tok_ok.refund_fails_1"))
+    with working(payment, provider):
+        payment.handle(cancelled(order))
+    with payment.db.begin() as conn:
+        query = "UPDATE payments SET tenant_id = 'acme' WHERE key = :key"
+        conn.execute(sa.text(query), {"key": order})
+    assert client.post(f"/payments/{order}/refund").status_code == 404
+    assert client.post(path, json={}).status_code == 422
+    with working(payment, provider):
+        answer = client.post(path, json=decision)
+    assert (answer.status_code, answer.json()["status"]) == (202, "refunding")
+    assert status(payment, order) == ("refunded", 4200, 4200)
+    assert client.post(path, json=decision).status_code == 409
+    kept = "SELECT made_by, action, why FROM decisions WHERE subject = :key"
+    assert [tuple(row) for row in payment.rows(kept, key=order)] == [
+        ("anna", "retry_refund", "it is paid now")
+    ]
+
+
 def test_a_provider_that_comes_back_is_asked_then(
     payment: Scratch, provider: Running, bank: httpx.Client, order: str
 ) -> None:
