@@ -81,16 +81,15 @@ def redrive(
     if (job is None) == (order is None):
         raise CliError("give a job's id or --order", "orderctl jobs list --status dead", 2)
     operations = Operations(Shop(load_settings()), by, why)
-    statuses = ("dead",) if job is None else ("dead", "failed")
-    found = [
-        (name, item["job_id"])
-        for name in ([service] if service else EMITTERS)
-        for item in operations.jobs(name, statuses, order)
-        if job in (None, item["job_id"])
-    ]
-    if not found:
+    services = [service] if service else EMITTERS
+    if job is not None:
+        one = operations.redrive_job_of(services, job)
+        results = [one] if one else []
+    else:
+        dead = [(name, one) for name in services for one in operations.jobs(name, ("dead",), order)]
+        results = [operations.redrive_job(name, item["job_id"]) for name, item in dead]
+    if not results:
         raise CliError("no such dead job", "orderctl jobs list --status dead --status failed")
-    results = [operations.redrive_job(name, job_id) for name, job_id in found]
     if json:
         print_json([result.as_json() for result in results])
         return
