@@ -3,13 +3,15 @@
 Pure: what was measured goes in, what follows from it comes out.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from services.orderctl.scrape import Metrics
 
 CONSUMER, JOB = "consumer", "job"
+GUARDIAN = "connect-guardian"
+"""The process that measures the consumer groups."""
 GROUP_OF = {"projector": "projector-agent"}
 """The process that reads for a group, where it is called otherwise."""
 
@@ -86,7 +88,7 @@ Scrapes = Mapping[str, Metrics]
 
 def consumers(before: Scrapes, after: Scrapes, seconds: float) -> Iterator[Queue]:
     """One queue a consumer group, from two looks that lie ``seconds`` apart."""
-    then, now = before.get("connect-guardian"), after.get("connect-guardian")
+    then, now = before.get(GUARDIAN), after.get(GUARDIAN)
     if then is None or now is None:
         return
     for labels, members in now.of("saga_consumer_members"):
@@ -99,6 +101,16 @@ def consumers(before: Scrapes, after: Scrapes, seconds: float) -> Iterator[Queue
         took = _per_task(before, after, process, "saga_batch_seconds_sum", "saga_batch_records_sum")
         arrivals = max(0.0, written - earlier) / seconds
         yield Queue(CONSUMER, group, depth, took, int(members), arrivals)
+
+
+def unknown(asked: Collection[str], before: Scrapes, after: Scrapes) -> list[str]:
+    """What could not be looked at, in words: a queue that nobody measured is not empty."""
+    away = sorted(set(asked) - (before.keys() & after.keys()))
+    told = [f"{process} did not answer: nothing is known of it" for process in away]
+    measured = [look[GUARDIAN] for look in (before, after) if GUARDIAN in look]
+    if not all(metrics.sum("saga_broker_answers") for metrics in measured):
+        told.append("the broker did not answer: nothing is known of the consumer groups")
+    return told
 
 
 def jobs(

@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from services.eventkit.worker import Worker
-from services.orderctl.capacity import Queue, consumers, jobs
+from services.orderctl.capacity import Queue, consumers, jobs, unknown
 from services.orderctl.console import err, note, out, print_json
 from services.orderctl.options import AsJson
 from services.orderctl.scrape import processes, scrape
@@ -29,7 +29,8 @@ def capacity(
     """Compute for every queue when it is empty: depth x time for one task / workers.
 
     What arrives meanwhile is watched and taken off; where more arrives than is done, it says that
-    the queue never drains, and how many workers it takes. Exit code 1 then.
+    the queue never drains, and how many workers it takes. Exit code 1 then, and where it could not
+    look.
 
     Examples:
 
@@ -51,9 +52,10 @@ def capacity(
         print_json([queue.as_json() for queue in queues])
     else:
         out.print(_table(queues))
-    for name in sorted(set(asked) - set(after)):
-        note(f"{name} does not answer: nothing is known of it")
-    if not all(queue.well for queue in queues) or set(asked) - set(after):
+    gaps = unknown(asked, before, after)
+    for gap in gaps:
+        note(gap)
+    if gaps or not all(queue.well for queue in queues):
         raise typer.Exit(1)
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from services.orderctl.capacity import CONSUMER, JOB, Queue, consumers, jobs
-from services.orderctl.scrape import parse
+from services.orderctl.capacity import CONSUMER, JOB, Queue, consumers, jobs, unknown
+from services.orderctl.scrape import Metrics, parse
 
 
 def queue(
@@ -90,3 +90,20 @@ def test_a_process_that_does_not_answer_is_unknown() -> None:
     (found,) = consumers({"connect-guardian": look}, {"connect-guardian": look}, 10)
     assert found.seconds is None
     assert not list(consumers({}, {}, 10))
+
+
+def broker(answers: int) -> dict[str, Metrics]:
+    text = f"# TYPE saga_broker_answers gauge\nsaga_broker_answers {answers}\n"
+    return {"connect-guardian": parse(text), "email": parse("")}
+
+
+def test_what_could_not_be_looked_at_is_told() -> None:
+    asked = ("connect-guardian", "email")
+    assert unknown(asked, broker(1), broker(1)) == []
+    for before, after in ((1, 0), (0, 1), (0, 0)):
+        (told,) = unknown(asked, broker(before), broker(after))
+        assert "broker did not answer" in told
+    only_email = {"email": parse("")}
+    assert unknown(asked, only_email, broker(1)) == [
+        "connect-guardian did not answer: nothing is known of it"
+    ]
