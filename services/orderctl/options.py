@@ -7,6 +7,7 @@ import typer
 
 OrderId = Annotated[str, typer.Argument(help="The order's id, as orderctl place printed it.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="The file to write.")]
 TaskWait = Annotated[bool, typer.Option("--wait", help="Wait for its end, with a bar.")]
 TaskKey = Annotated[

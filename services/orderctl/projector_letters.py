@@ -5,6 +5,7 @@ They can be looked at and given up, not run again: a replay reads their records 
 
 import sqlalchemy as sa
 
+from services.orderctl.errors import CliError
 from services.orderctl.operations import LETTER, Aside, Decided
 from services.orderctl.settings import Settings, missing
 from services.orderctl.verify.databases import reading
@@ -32,11 +33,17 @@ WHERE message_id = CAST(:id AS uuid) AND status = 'dead' RETURNING key""")
 
 
 def discard(settings: Settings, message_id: str, by: str, why: str) -> list[Decided]:
-    """Gives a letter of the projector up for good; who and why is added to its error."""
+    """Gives a letter of the projector up for good; who and why is added to its error.
+
+    `CliError` where somebody else has dealt with it meanwhile.
+    """
     if not settings.projector_database_url:
         raise missing("SAGA_PROJECTOR_DATABASE_URL")
     engine = sa.create_engine(settings.projector_database_url, poolclass=sa.NullPool)
     with engine.begin() as conn:
         values = {"id": message_id, "decision": f"\ndiscarded by {by}: {why}"}
         rows = conn.execute(_DISCARD, values).all()
+    if not rows:
+        text = f"{message_id} is no dead letter of the projector any more: nothing was changed"
+        raise CliError(text, "orderctl dlq list shows what is open")
     return [Decided(PROJECTOR, message_id, row.key, "discarded", "discarded") for row in rows]

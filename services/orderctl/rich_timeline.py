@@ -6,6 +6,7 @@ from datetime import datetime
 from rich.table import Table
 from rich.text import Text
 
+from services.orderctl.console import cells
 from services.orderctl.timeline import Entry, branches, summary
 
 COLOURS = {
@@ -44,6 +45,6 @@ def timeline_table(entries: Sequence[Entry], title: str = "") -> Table:
             offset(one.time, start),
             Text(branch.lines, style="dim") + event_text(one.event_type),
             Text(one.service, style=COLOURS.get(one.service, "")),
-            summary(one),
+            *cells(summary(one)),
         )
     return table

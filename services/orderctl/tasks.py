@@ -9,9 +9,10 @@ from typing import Any, Final
 import httpx
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 from services.orderctl.client import Http
-from services.orderctl.console import err, note, out, print_json
+from services.orderctl.console import cells, err, note, out, print_json
 from services.orderctl.errors import CliError
 
 OPEN: Final = frozenset({"pending", "running"})
@@ -68,7 +69,8 @@ def show(found: Mapping[str, Any], json: bool) -> None:
     width = max(map(len, found))
     for name, value in found.items():
         if value is not None:
-            out.print(f"[dim]{name:<{width}}[/]  {value}", soft_wrap=True)
+            line = Text.assemble((f"{name:<{width}}", "dim"), f"  {value}")
+            out.print(line, soft_wrap=True)
 
 
 def show_all(found: Sequence[Mapping[str, Any]], names: Sequence[str], json: bool) -> None:
@@ -81,7 +83,7 @@ def show_all(found: Sequence[Mapping[str, Any]], names: Sequence[str], json: boo
         return
     table = Table(*names, box=None, pad_edge=False)
     for one in found:
-        table.add_row(*("" if one[name] is None else str(one[name]) for name in names))
+        table.add_row(*cells(*(one[name] for name in names)))
     out.print(table)
 
 

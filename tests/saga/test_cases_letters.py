@@ -225,9 +225,11 @@ def test_dlq_show_prints_the_record_and_unknown_ids_are_named(saga: Saga, stack:
     shown = json.loads(orderctl("dlq", "show", place.message_id).stdout)
     assert {one["service"] for one in shown} == set(readers) - {"projector"}
     assert {one["value"] for one in shown} == {"YWJjZA=="}
-    done = orderctl("dlq", "discard", place.message_id, "--reason", "test")
+    done = orderctl("dlq", "discard", place.message_id, "--reason", "test", "--yes")
     assert done.returncode == 2 and "--service" in done.stderr
-    one = orderctl("dlq", "discard", id_, "-s", "projector", "--reason", "test", "--by", "anna")
+    give_up = ("dlq", "discard", id_, "-s", "projector", "--reason", "test", "--by", "anna")
+    assert orderctl(*give_up).returncode == 2, "nobody was there to be asked"
+    one = orderctl(*give_up, "--yes")
     assert one.returncode == 0 and "discarded" in one.stdout
     saga.discard(id_)
     assert orderctl("dlq", "show", str(uuid4())).returncode == 1

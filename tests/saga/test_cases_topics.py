@@ -53,7 +53,8 @@ def test_c39_a_dead_letter_keeps_its_key(saga: Saga) -> None:
         "offset": place.offset,
         "key": key.encode(),
     }
-    done = orderctl("dlq", "discard", place.message_id, "-s", "payment", "--reason", "a test")
+    why = ("-s", "payment", "--reason", "a test", "--yes")
+    done = orderctl("dlq", "discard", place.message_id, *why)
     assert done.returncode == 0, done.stderr
 
 

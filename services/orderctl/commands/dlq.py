@@ -9,10 +9,10 @@ from rich.text import Text
 
 from services.orderctl import projector_letters
 from services.orderctl.client import Shop
-from services.orderctl.console import note, out, print_json
+from services.orderctl.console import cells, confirm, note, out, print_json
 from services.orderctl.errors import CliError
 from services.orderctl.operations import JOB, LETTER, Aside, Decided, Operations, login_name
-from services.orderctl.options import AsJson
+from services.orderctl.options import AsJson, Yes
 from services.orderctl.projector_letters import PROJECTOR, open_letters
 from services.orderctl.redrive import by_reason, run, wanted
 from services.orderctl.settings import Settings, load_settings
@@ -126,21 +126,30 @@ def discard(
     reason: Annotated[str, typer.Option("--reason", help="Why it is given up; kept for ever.")],
     service: OneService = None,
     by: By = "",
+    yes: Yes = False,
     json: AsJson = False,
 ) -> None:
-    """Give a letter up for good; what was parked behind it runs.
+    """Give a letter up for good; what was parked behind it runs. Asks, unless told not to.
 
-    Example: orderctl dlq discard 5c0f6a2e-52a9-5d2e-9d55-3a1b6f0a1c11 --reason "a test record"
+    Examples:
+
+      orderctl dlq discard 5c0f6a2e-52a9-5d2e-9d55-3a1b6f0a1c11 --reason "a test record"
+
+      orderctl dlq discard 5c0f6a2e-52a9-5d2e-9d55-3a1b6f0a1c11 --reason "a test record" --yes
     """
     settings = load_settings()
     items = _open(settings, service, None, None)
-    holders = {item.service for item in items if item.kind == LETTER and item.id == letter}
+    found = [item for item in items if item.kind == LETTER and item.id == letter]
+    holders = {item.service for item in found}
     if not holders:
         raise CliError(f"no open letter {letter}", "orderctl dlq list shows what is open")
     if len(holders) > 1:
         names = ", ".join(sorted(holders))
         raise CliError(f"{names} each have this letter", "say which with --service", 2)
     holder = holders.pop()
+    if not yes:
+        one = found[0]
+        confirm([f"{holder}: give up {one.what} of {one.key or 'no order'} for good ({reason})"])
     if holder == PROJECTOR:
         done = projector_letters.discard(settings, letter, by or login_name(), reason)
     else:
@@ -174,7 +183,7 @@ def _histogram(items: Sequence[Aside]) -> Table:
     table.add_column(justify="right")
     table.add_column(style="yellow")
     for reason, count in counts.items():
-        table.add_row(reason, str(count), "█" * max(1, round(30 * count / most)))
+        table.add_row(*cells(reason, count), "█" * max(1, round(30 * count / most)))
     return table
 
 
@@ -184,8 +193,8 @@ def _table(items: Sequence[Aside]) -> Table:
         table.add_column(name, overflow="fold", no_wrap=name in {"service", "status"})
     for item in items:
         why = item.error.splitlines()[0][:SHOWN_ERROR] if item.error else ""
-        cells = (item.service, item.status, item.reason, item.what, str(item.attempts), item.id)
-        table.add_row(*cells, item.key or "-", Text(why))
+        what = (item.service, item.status, item.reason, item.what, item.attempts, item.id)
+        table.add_row(*cells(*what, item.key or "-", why))
     return table
 
 
@@ -208,7 +217,8 @@ def _show_decided(results: Sequence[Decided], json: bool) -> None:
     else:
         for result in results:
             style = "green" if result.well else "red"
-            line = f"[{style}]{result.status:<11}[/] {result.service}: {result.id}"
-            out.print(f"{line} of {result.key or 'no order'}: {result.outcome}")
+            whose = f"{result.service}: {result.id} of {result.key or 'no order'}"
+            line = Text.assemble((f"{result.status:<11}", style), f" {whose}: {result.outcome}")
+            out.print(line)
     if not all(result.well for result in results):
         raise typer.Exit(1)

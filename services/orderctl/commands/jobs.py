@@ -8,7 +8,7 @@ from rich.text import Text
 
 from services.orderctl.client import Shop
 from services.orderctl.commands.dlq import By, OneService, Order
-from services.orderctl.console import note, out, print_json
+from services.orderctl.console import cells, note, out, print_json
 from services.orderctl.errors import CliError
 from services.orderctl.operations import Operations
 from services.orderctl.options import AsJson
@@ -54,8 +54,8 @@ def list_jobs(
     for title in ("service", "kind", "status", "attempts", "next", "job", "order", "last error"):
         table.add_column(title, overflow="fold", no_wrap=title in {"service", "status"})
     for job in found:
-        cells = (job["service"], job["kind"], job["status"], str(job["attempts"]), job["run_at"])
-        table.add_row(*cells, job["job_id"], job["key"], Text(job["last_error"] or ""))
+        names = ("service", "kind", "status", "attempts", "run_at", "job_id", "key", "last_error")
+        table.add_row(*cells(*(job[name] for name in names)))
     out.print(table)
 
 
@@ -94,4 +94,5 @@ def redrive(
         print_json([result.as_json() for result in results])
         return
     for result in results:
-        out.print(f"[green]{result.status}[/] {result.service}: {result.id} of {result.key}")
+        whose = f" {result.service}: {result.id} of {result.key}"
+        out.print(Text.assemble((result.status, "green"), whose))

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from services.eventkit import keyfile
 from services.eventkit.keyfile import TENANT, Allowance, ApiKey, Keys
-from services.orderctl.console import note, out, print_json
+from services.orderctl.console import cells, note, out, print_json
 from services.orderctl.errors import CliError
 from services.orderctl.options import AsJson
 from services.orderctl.settings import keys_file
@@ -89,7 +89,7 @@ def list_keys(json: AsJson = False) -> None:
         return
     table = Table(*found[0], box=None, pad_edge=False)
     for row in found:
-        table.add_row(*("" if value is None else str(value) for value in row.values()))
+        table.add_row(*cells(*row.values()))
     out.print(table)
 
 

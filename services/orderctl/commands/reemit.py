@@ -90,7 +90,7 @@ def _show(
         out.print(f"{count:>6}  {event_type}")
     for event in sent[:SHOWN]:
         line = f"{event['message_id']}  {event['event_type']} of {event['key']}"
-        out.print(f"{line} to {event['topic']}", style="dim")
+        out.print(f"{line} to {event['topic']}", style="dim", markup=False)
     if len(sent) > SHOWN:
         note(f"and {len(sent) - SHOWN} more (--json shows all)")
     out.print(f"[bold]{len(sent)}[/] of {looked_at} events {verb}")

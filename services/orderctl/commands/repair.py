@@ -8,18 +8,17 @@ from rich.text import Text
 
 from services.orderctl.client import Shop
 from services.orderctl.commands.dlq import By
-from services.orderctl.console import note, out, print_json
-from services.orderctl.errors import CliError
+from services.orderctl.console import confirm, note, out, print_json
 from services.orderctl.mending import Outcome, Step, known, plan
 from services.orderctl.operations import Operations
-from services.orderctl.options import AsJson, OrderId
+from services.orderctl.options import AsJson, OrderId, Yes
 from services.orderctl.settings import load_settings
 
 
 def repair(
     order_id: OrderId,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
     by: By = "",
     why: Annotated[str, typer.Option(help="Why; kept with the decisions.")] = "order repaired",
     json: AsJson = False,
@@ -45,7 +44,7 @@ def repair(
         _show(steps, json)
         return
     if any(step.asks for step in steps) and not yes:
-        _confirm(steps)
+        confirm(f"{step.service}: {step.text}" for step in steps)
     done = [(step, _done(step, json)) for step in steps]
     if json:
         print_json([_as_json(step) | {"outcome": one.text, "well": one.well} for step, one in done])
@@ -71,17 +70,6 @@ def _show(steps: Sequence[Step], json: bool) -> None:
         out.print("[green]nothing is missing[/]")
     for step in steps:
         out.print(f"{step.service}: would {step.text}", markup=False)
-
-
-def _confirm(steps: Sequence[Step]) -> None:
-    for step in steps:
-        note(f"{step.service}: {step.text}")
-    try:
-        agreed = typer.confirm("Do this?", err=True)
-    except typer.Abort as error:
-        raise CliError("nobody answered; nothing was done", "--yes does not ask", 2) from error
-    if not agreed:
-        raise CliError("nothing was done", code=2)
 
 
 def _as_json(step: Step) -> dict[str, str]:

@@ -5,7 +5,7 @@ from typing import Any
 from rich.table import Table
 
 from services.orderctl.client import Shop
-from services.orderctl.console import note, out, print_json
+from services.orderctl.console import cells, note, out, print_json
 from services.orderctl.options import AsJson, OrderId
 from services.orderctl.rich_timeline import timeline_table
 from services.orderctl.settings import load_settings
@@ -51,5 +51,5 @@ def _facts(order: dict[str, Any]) -> Table:
         "pay by": order["pay_by"],
         "trace": order.get("trace_url") or order.get("trace_id") or "none",
     }.items():
-        table.add_row(name, str(value))
+        table.add_row(name, *cells(value))
     return table

@@ -4,6 +4,7 @@ import time
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from services.orderctl.client import Shop
 from services.orderctl.console import note, out
@@ -54,5 +55,5 @@ def _entries(view: dict[str, list[dict[str, object]]] | None) -> list[Entry]:
 def _print(one: Entry, after: str) -> None:
     text = event_text(one.event_type)
     text.pad_right(max(0, 20 - len(text)))
-    service = f"[{COLOURS.get(one.service, 'white')}]{one.service:<9}[/]"
-    out.print(f"[dim]{after:>10}[/] ", text, f" {service}  {summary(one)}", sep="")
+    service = (f"{one.service:<9}", COLOURS.get(one.service, "white"))
+    out.print(Text.assemble((f"{after:>10} ", "dim"), text, " ", service, f"  {summary(one)}"))

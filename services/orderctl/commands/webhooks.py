@@ -5,9 +5,10 @@ from typing import Annotated, Any
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from services.orderctl.client import Http, Shop
-from services.orderctl.console import note, out, print_json
+from services.orderctl.console import cells, note, out, print_json
 from services.orderctl.options import AsJson
 from services.orderctl.settings import load_settings
 
@@ -140,7 +141,8 @@ def _show_secret(found: Any, json: bool) -> None:
     if json:
         print_json(found)
         return
-    out.print(f"{found['webhook_id']} for [bold]{found['url']}[/]; the secret is shown this once:")
+    whose = Text.assemble(f"{found['webhook_id']} for ", (found["url"], "bold"))
+    out.print(whose + "; the secret is shown this once:")
     out.print(found["secret"], soft_wrap=True)
 
 
@@ -160,11 +162,5 @@ def _table(found: Sequence[Any], names: Sequence[str], json: bool, nothing: str)
         return
     table = Table(*names, box=None, pad_edge=False)
     for row in found:
-        table.add_row(*(_cell(row[name]) for name in names))
+        table.add_row(*cells(*(row[name] for name in names)))
     out.print(table)
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(str, value))
-    return "" if value is None else str(value)

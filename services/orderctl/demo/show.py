@@ -40,7 +40,7 @@ def one_trace(shop: Shop) -> None:
     try:
         read_trace(shop, "0" * 31 + "1")
     except CliError as error:
-        out.print(f"{error.message}: {error.next_step}")
+        out.print(f"{error.message}: {error.next_step}", markup=False)
         return
     accepted = shop.place(order_body(KINDS[CONFIRMED], number=1))
     order = wait_for_ending(shop, accepted["order_id"], timeout=30.0)

@@ -1,6 +1,7 @@
 """The report of a load for people."""
 
 from rich.table import Table
+from rich.text import Text
 
 from services.orderctl.console import out
 from services.orderctl.load.report import HOPS_TO_CONFIRMED, Report
@@ -68,4 +69,5 @@ def _show_trouble(report: Report) -> None:
     for order_id in report.unfinished[:10]:
         out.print(f"[bold red]{order_id} has not ended[/]")
     if report.failed:
-        out.print(f"[bold red]{report.failed} requests failed[/], such as: {report.errors[0]}")
+        what = (f"{report.failed} requests failed", "bold red")
+        out.print(Text.assemble(what, f", such as: {report.errors[0]}"))
