@@ -4,6 +4,7 @@ Kept by `connect-guardian`, which looks after what is between the services. One 
 a few times for all groups together, and reads single records only of partitions with a lag.
 """
 
+import math
 import threading
 from collections.abc import Mapping
 from typing import Final
@@ -43,7 +44,7 @@ LAG: Final = Gauge(
 )
 UNREAD: Final = Gauge(
     "saga_consumer_unread_seconds",
-    "Age of the oldest record that a consumer group has not committed",
+    "Age of the oldest record that a consumer group has not committed; NaN where it is unknown",
     ["group"],
 )
 NEXT: Final = Gauge(
@@ -104,7 +105,8 @@ class Readers:
                 unread[topic, partition] = at
         for topic, at in _by_topic(offsets).items():
             NEXT.labels(group, topic).set(at)
-        UNREAD.labels(group).set(self._reader.oldest(unread))
+        age = self._reader.oldest(unread)
+        UNREAD.labels(group).set(math.nan if age is None else age)
 
 
 def _by_topic(offsets: Offsets) -> dict[str, int]:

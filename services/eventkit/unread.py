@@ -9,6 +9,7 @@ from confluent_kafka import Consumer, TopicPartition
 from services.eventkit.positions import Place, client_config
 
 _READ_TIMEOUT = 0.5
+_REMEMBERED = 1000
 
 
 class Reader:
@@ -16,6 +17,7 @@ class Reader:
 
     def __init__(self, bootstrap: str, name: str) -> None:
         self._lock = threading.Lock()
+        self._written: dict[tuple[Place, int], float] = {}
         self._consumer = Consumer(
             {
                 **client_config(bootstrap),
@@ -26,29 +28,39 @@ class Reader:
             }
         )
 
-    def oldest(self, unread: Mapping[Place, int]) -> float:
+    def oldest(self, unread: Mapping[Place, int]) -> float | None:
         """Seconds since the oldest of these records was written; 0 where there is none.
 
-        ``unread`` has for each partition the offset of its first record that was not read. What
-        does not come in time is not counted.
+        ``unread`` has for each partition the offset of its first record that was not read. None
+        where one of them did not come in time: it may be older than all the others.
         """
         if not unread:
             return 0.0
         with self._lock:
-            return self._oldest(unread)
+            if len(self._written) > _REMEMBERED:
+                self._written.clear()
+            self._read(
+                {place: at for place, at in unread.items() if (place, at) not in self._written}
+            )
+            known = [self._written.get(record) for record in unread.items()]
+        written = [when for when in known if when is not None]
+        if len(written) < len(known):
+            return None
+        return round(max(0.0, time.time() - min(written)), 3)
 
-    def _oldest(self, unread: Mapping[Place, int]) -> float:
+    def _read(self, unread: Mapping[Place, int]) -> None:
+        """Remembers when these were written: what stays unread is read once."""
+        if not unread:
+            return
         self._consumer.assign([TopicPartition(*place, at) for place, at in unread.items()])
-        waiting = set(unread)
-        oldest = now = time.time()
+        waiting = dict(unread)
         until = time.monotonic() + _READ_TIMEOUT
         while waiting and time.monotonic() < until:
             for message in self._consumer.consume(100, 0.05):
                 topic, partition = message.topic(), message.partition()
                 if message.error() or topic is None or partition is None:
                     continue
-                if (topic, partition) in waiting:
-                    waiting.discard((topic, partition))
-                    oldest = min(oldest, message.timestamp()[1] / 1000)
+                place = (topic, partition)
+                if (at := waiting.pop(place, None)) is not None:
+                    self._written[place, at] = message.timestamp()[1] / 1000
         self._consumer.unassign()
-        return round(max(0.0, now - oldest), 3)

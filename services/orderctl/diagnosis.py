@@ -3,6 +3,7 @@
 A check that cannot look has found something, too: a doctor that is not let in says so.
 """
 
+import math
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -119,10 +120,7 @@ class Doctor:
             if not group.members
         ]
         guardian = self._metrics.get("connect-guardian")
-        for labels, seconds in guardian.of("saga_consumer_unread_seconds") if guardian else ():
-            if seconds > UNREAD_SECONDS:
-                text = f"{labels['group']} has left an event unread for {seconds:.0f} s"
-                problems.append(Problem(text, "orderctl capacity; orderctl lag"))
+        problems += unread(guardian) if guardian else []
         behind = sum(group.events for group in groups)
         return f"{len(groups)} consumer groups, {behind} events to read", problems
 
@@ -205,6 +203,9 @@ class Doctor:
 
     def _look_at_read_model(self) -> tuple[str, list[Problem]]:
         lag = self._shop.projector.call("GET", "/lag")
+        if lag["seconds"] is None:
+            text = f"it lacks {lag['events']} events, and nobody could tell in time how old"
+            return f"{lag['events']} events", [Problem(text, "orderctl doctor again; orderctl lag")]
         told = f"{lag['events']} events, {lag['seconds']:.1f} s behind"
         if lag["seconds"] <= BEHIND_SECONDS:
             return told, []
@@ -217,6 +218,18 @@ class Doctor:
         if free >= FREE_BYTES:
             return told, []
         return told, [Problem(f"only {told}", "make room: slots keep up to 4 GB of log each")]
+
+
+def unread(guardian: Metrics) -> list[Problem]:
+    """Groups that leave an event unread for too long, or for nobody knows how long."""
+    found = []
+    for labels, seconds in guardian.of("saga_consumer_unread_seconds"):
+        if seconds <= UNREAD_SECONDS:
+            continue
+        long = "nobody knows how long" if math.isnan(seconds) else f"{seconds:.0f} s"
+        text = f"{labels['group']} has left an event unread for {long}"
+        found.append(Problem(text, "orderctl capacity; orderctl lag"))
+    return found
 
 
 def _finding(name: str, check: Check) -> Finding:

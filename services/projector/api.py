@@ -116,11 +116,14 @@ class PartitionLagOut(BaseModel):
 
 
 class LagOut(BaseModel):
-    """How far behind the read model is; ``seconds`` is the age of the oldest event it lacks."""
+    """How far behind the read model is.
+
+    ``seconds`` is the age of the oldest event it lacks; null where it could not be told in time.
+    """
 
     measured_at: datetime
     events: int
-    seconds: float
+    seconds: float | None
     partitions: list[PartitionLagOut]
 
 
@@ -272,7 +275,7 @@ def _lag_text(meter: LagMeter) -> str:
         lag = meter.latest(wait=0)  # an answer that is ready waits for nothing
     except Unreachable:
         return "events=unknown; seconds=unknown"
-    return f"events={lag.events}; seconds={lag.seconds}"
+    return f"events={lag.events}; seconds={'unknown' if lag.seconds is None else lag.seconds}"
 
 
 def _cursor_text(cursor: Cursor) -> str:

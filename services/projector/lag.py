@@ -1,5 +1,6 @@
 """How far the read model is behind the topics, in events and in seconds."""
 
+import math
 import threading
 import time
 from collections.abc import Sequence
@@ -49,10 +50,13 @@ class PartitionLag:
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """All partitions at one moment; ``seconds`` is the age of the oldest event not read yet."""
+    """All partitions at one moment.
+
+    ``seconds`` is the age of the oldest event not read yet; None where it could not be told.
+    """
 
     measured_at: datetime
-    seconds: float
+    seconds: float | None
     partitions: Sequence[PartitionLag]
 
     @property
@@ -121,9 +125,9 @@ class LagMeter:
             lag = self.latest()
             events, seconds = float(lag.events), lag.seconds
         except Unreachable:
-            events = seconds = float("nan")
+            events, seconds = math.nan, None
         EVENTS.set(events)
-        SECONDS.set(seconds)
+        SECONDS.set(math.nan if seconds is None else seconds)
 
     def _measure(self) -> None:
         """Measures, and ends the turn, which was taken for it."""
