@@ -3,7 +3,8 @@
 Kafka Connect leaves a failed task failed until someone asks for it. This asks, again and again with
 growing pauses. A connector that stays without a task, or missing, is made anew. All else is let
 alone: what a person has paused or stopped stays so, and a slot that is lost is not made anew, which
-would hide the rows it had not read. Whatever is away is waited for: Connect, the broker, PostgreSQL.
+would hide the rows it had not read. Whatever is away is waited for, be it Connect, the broker or
+PostgreSQL.
 """
 
 import signal

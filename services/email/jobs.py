@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import InterfaceError, OperationalError, TimeoutError
+from sqlalchemy.exc import SQLAlchemyError
 
 from services.email.domain import KINDS, job_of
 from services.email.mail import InvalidContact, build
@@ -64,5 +64,5 @@ def _find_contact(engine: sa.Engine, tenant_id: str, customer_id: str) -> Contac
     try:
         with engine.begin() as conn:
             return contact_of(conn, tenant_id, customer_id)
-    except (OperationalError, InterfaceError, TimeoutError) as error:
+    except SQLAlchemyError as error:
         raise Postpone(f"no contacts: {type(error).__name__}") from None

@@ -58,6 +58,9 @@ def _hand_over(connection: smtplib.SMTP, mail: EmailMessage) -> None:
         connection.send_message(mail)
     except smtplib.SMTPRecipientsRefused as error:
         raise _answered(max(code for code, _ in error.recipients.values())) from None
+    except (smtplib.SMTPHeloError, smtplib.SMTPSenderRefused) as error:
+        # It will not have us, whoever the mail is for.
+        raise RetryLater(f"answered {error.smtp_code} to us") from None
     except smtplib.SMTPResponseException as error:
         raise _answered(error.smtp_code) from None
     except OSError as error:

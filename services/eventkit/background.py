@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from services.eventkit import logs
-from services.eventkit.trouble import short
+from services.eventkit.logs import short
 
 _LOG = logs.logger("background")
 _PAUSE = 1.0

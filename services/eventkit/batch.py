@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import StatementError
 
 from services.eventkit import dead_letters, hops, inbox, logs, metrics, tracing
 from services.eventkit import engine as engine_module
@@ -62,7 +62,7 @@ class BatchHandler:
             return False
         try:
             result = self._transaction(messages)
-        except DBAPIError as error:
+        except StatementError as error:
             if not is_bad_data(error):
                 raise
             result = self._one_by_one(messages)
@@ -88,7 +88,7 @@ class BatchHandler:
         for message in messages:
             try:
                 result = self._transaction([message])
-            except DBAPIError as error:
+            except StatementError as error:
                 if not is_bad_data(error):
                     raise
                 result = self._transaction([message], refused=error)
@@ -165,14 +165,14 @@ def _letter(
 
 def reason_of(error: Exception) -> str:
     """The short label that a failure is grouped by."""
-    if isinstance(error, DBAPIError):
+    if isinstance(error, StatementError):
         return "constraint"
     return "encoding" if isinstance(error, EncodingError) else "rule"
 
 
 def text_of(error: Exception) -> str:
     """What a person is told of a failure; of a database error without the statement."""
-    cause = error.orig if isinstance(error, DBAPIError) else error
+    cause = error.orig if isinstance(error, StatementError) else error
     return as_text(f"{type(cause).__name__}: {cause}")
 
 

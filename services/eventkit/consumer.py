@@ -16,7 +16,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from services.eventkit import logs, metrics, trouble
 from services.eventkit.batch import BatchHandler
-from services.eventkit.records import RawRecord
+from services.eventkit.records import RawRecord, headers_of
 
 LOG = logs.logger("consumer")
 _POLL = 0.2
@@ -131,7 +131,7 @@ class BatchConsumer:
         A partition assigned during the wait can deliver before it is paused here.
         """
         delay = random.uniform(0.1, min(10.0, 0.2 * 2 ** min(attempt, 10)))
-        self.waiting = trouble.short(error)
+        self.waiting = logs.short(error)
         metrics.RETRIES.labels("consumer").inc()
         trouble.tell(LOG, error, "the batch waits", attempt=attempt, delay=round(delay, 2))
         late = []
@@ -189,11 +189,11 @@ def _record(message: Message) -> RawRecord:
     topic, partition, offset = message.topic(), message.partition(), message.offset()
     if topic is None or partition is None or offset is None:
         raise ValueError("a record without a place")
-    headers: Any = message.headers() or []
     key: Any = message.key()
     value: Any = message.value()
     kind, milliseconds = message.timestamp()
     published_at = milliseconds / 1000 if kind else None
+    headers = headers_of(message)
     return RawRecord(topic, partition, offset, key, value, headers, published_at, time.time())
 
 

@@ -22,6 +22,7 @@ def make_engine(url: str, *, pool_size: int = 8, name: str = "saga") -> Engine:
         pool_size=pool_size,
         max_overflow=0,
         pool_timeout=10,
+        hide_parameters=True,  # errors are logged and traced, and values may be anybody's
         connect_args={
             "application_name": name,
             "connect_timeout": 5,
@@ -114,7 +115,10 @@ def is_bad_data(error: BaseException) -> bool:
     """True where the written values are at fault, not the database.
 
     SQLSTATE class 22 is a value that no column takes, 23 one that a constraint refuses, 54 one that
-    is too big for an index. One that the driver itself refuses, such as a NUL, has no SQLSTATE.
+    is too big for an index. One that the driver itself refuses, such as a NUL, has no SQLSTATE, and
+    one that cannot even be written down, such as a time in JSON, does not get to the driver.
     """
     state = sqlstate(error)
+    if isinstance(error, sa.exc.StatementError) and not isinstance(error, sa.exc.DBAPIError):
+        return True
     return state[:2] in {"22", "23", "54"} or (not state and isinstance(error, sa.exc.DataError))

@@ -18,7 +18,7 @@ from sqlalchemy.engine import Connection, RowMapping
 
 from services.eventkit import db, outbox, tables
 from services.eventkit.codec import Codec
-from services.eventkit.envelope import Envelope, InvalidEnvelope
+from services.eventkit.envelope import Envelope, InvalidEnvelope, RawHeaders
 from services.eventkit.ids import derived
 from services.eventkit.outbox import OutboxRow
 from services.eventkit.records import RawRecord
@@ -28,6 +28,8 @@ REDRIVEN, DISCARDED = "redriven", "discarded"
 OPEN = (DEAD, PARKED, QUARANTINED)
 NO_TENANT = "unknown"
 _ERROR_LENGTH = 2000
+_MIRRORED = 400_000
+"""Bytes of a record's value, and of its headers, on the dlq topic at most."""
 
 _BLOCKED = (
     sa.select(tables.inbox.c.key)
@@ -198,8 +200,19 @@ def _row(letter: Letter) -> dict[str, Any]:
     }
 
 
+def _as_far_as_it_fits(record: RawRecord) -> tuple[RawHeaders, bytes | None]:
+    """What of a record is mirrored; the row has all of it.
+
+    A producer sends no message of more than 1 MiB, and one that cannot be sent stops all behind it.
+    """
+    size = sum(len(name) + len(value or b"") for name, value in record.headers)
+    headers = record.headers if size <= _MIRRORED else ()
+    return headers, record.value if len(record.value or b"") <= _MIRRORED else None
+
+
 def _mirror(service: str, codec: Codec, letter: Letter, now: datetime) -> OutboxRow:
     record = letter.record
+    headers, value = _as_far_as_it_fits(record)
     try:
         cause = Envelope.from_headers(record.headers)
     except InvalidEnvelope:
@@ -212,8 +225,8 @@ def _mirror(service: str, codec: Codec, letter: Letter, now: datetime) -> Outbox
         "partition": record.partition,
         "offset": record.offset,
         "key": record.key,
-        "headers": [{"name": name, "value": value} for name, value in record.headers],
-        "value": record.value,
+        "headers": [{"name": name, "value": value} for name, value in headers],
+        "value": value,
         "reason": letter.reason,
         "first_error": letter.first_error,
         "last_error": letter.last_error,
@@ -222,7 +235,8 @@ def _mirror(service: str, codec: Codec, letter: Letter, now: datetime) -> Outbox
         "updated_at": now,
         "status": letter.status,
     }
-    state = f"dead-letter:{letter.status}"
+    # The place is in it for jobs: at each redrive their attempts begin at one again.
+    state = f"dead-letter:{letter.status}@{record.offset}"
     envelope = Envelope(
         message_id=derived(service, letter.message_id, state, letter.attempts),
         event_type="DeadLetter",

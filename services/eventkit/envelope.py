@@ -4,6 +4,7 @@ Header names and meanings follow the CloudEvents 1.0 Kafka protocol binding; ``t
 W3C Trace Context.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,6 +18,8 @@ _LONGEST = 1000
 """Bytes of a header of ours at most: what identifies a thing must fit into an index."""
 _DIGITS = 19
 """A number of fewer digits fits into 64 bits."""
+
+_TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 RawHeaders = Sequence[tuple[str, bytes | None]]
 
@@ -66,7 +69,7 @@ class Envelope:
             schema_version=_required(fields, "ce_schemaversion"),
             tenant_id=_required(fields, "ce_tenantid"),
             actor_id=_required(fields, "ce_actorid"),
-            traceparent=fields.get("traceparent"),
+            traceparent=_traceparent(fields),
         )
 
     def to_headers(self) -> list[tuple[str, bytes]]:
@@ -155,6 +158,12 @@ def _uuid(fields: dict[str, str]) -> UUID:
         return UUID(text)
     except ValueError as error:
         raise InvalidEnvelope("ce_id", f"not a UUID: {text!r}") from error
+
+
+def _traceparent(fields: dict[str, str]) -> str | None:
+    """A trace that cannot be read is none: the event is good all the same."""
+    value = fields.get("traceparent")
+    return value if value and _TRACEPARENT.fullmatch(value) else None
 
 
 def _sequence(fields: dict[str, str]) -> int:

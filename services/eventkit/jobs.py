@@ -50,12 +50,18 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class JobContext:
-    """What the outside call of a job may know; ``attempt`` counts from 1."""
+    """What the outside call of a job may know; ``attempt`` counts from 1, again at each redrive."""
 
     key: str
     args: Mapping[str, Any]
     attempt: int
     tenant_id: str
+    redrives: int = 0
+
+    @property
+    def asked_before(self) -> bool:
+        """True where an earlier call may have reached the outside, with an unknown outcome."""
+        return self.attempt > 1 or self.redrives > 0
 
 
 @dataclass(frozen=True, slots=True)

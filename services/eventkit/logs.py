@@ -2,6 +2,7 @@
 
 import logging
 import sys
+import traceback
 from typing import Any
 
 import structlog
@@ -29,7 +30,7 @@ def setup(service: str, log_format: str = "", level: str = "INFO") -> None:
     renderer: Any = (
         structlog.processors.JSONRenderer() if as_json else structlog.dev.ConsoleRenderer()
     )
-    exceptions = [structlog.processors.format_exc_info] if as_json else []
+    exceptions: list[Any] = [_add_exception] if as_json else []
     handler = logging.StreamHandler(sys.stdout)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
@@ -62,6 +63,26 @@ def setup(service: str, log_format: str = "", level: str = "INFO") -> None:
 def logger(name: str) -> Any:
     """A logger whose keyword arguments become fields."""
     return structlog.get_logger(name)
+
+
+def short(error: BaseException) -> str:
+    """The kind of an error and the first line of its text: a database adds values further down."""
+    cause = getattr(error, "orig", None) or error
+    lines = str(cause).splitlines()
+    return f"{type(cause).__name__}: {lines[0] if lines else ''}"[:300]
+
+
+def _add_exception(_: Any, __: str, entry: dict[str, Any]) -> dict[str, Any]:
+    """Where an error came from and what it came of, each with the first line of its text alone."""
+    given = entry.pop("exc_info", None)
+    error = sys.exc_info()[1] if given is True else given[1] if isinstance(given, tuple) else given
+    parts = []
+    while error:
+        parts.append("".join(traceback.format_tb(error.__traceback__)) + short(error))
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    if parts:
+        entry["exception"] = "\nit came of\n".join(parts)
+    return entry
 
 
 def _add_trace_id(_: Any, __: str, entry: dict[str, Any]) -> dict[str, Any]:

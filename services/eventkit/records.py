@@ -52,6 +52,18 @@ class Poison:
     envelope: Envelope | None = None
 
 
+def headers_of(message: Any) -> RawHeaders:
+    """The headers of a message as the client gives them.
+
+    None of them where one has a name that is no UTF-8, which the client raises at: the record is
+    one without an envelope.
+    """
+    try:
+        return message.headers() or ()
+    except (SystemError, UnicodeDecodeError):
+        return ()
+
+
 def next_offsets(records: Iterable[RawRecord]) -> dict[Place, int]:
     """Behind the highest record of each partition, whatever came twice."""
     found: dict[Place, int] = {}

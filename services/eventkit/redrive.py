@@ -13,7 +13,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from opentelemetry.trace import SpanKind
 from sqlalchemy.engine import Connection
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import StatementError
 
 from services.eventkit import db, dead_letters, logs, tables, tracing
 from services.eventkit import engine as engine_module
@@ -206,7 +206,7 @@ class Redrive:
                 (outcome,) = self._engine.execute(conn, [step], datetime.now(UTC), spans)
                 if not isinstance(outcome, Done):
                     raise getattr(outcome, "error", RuntimeError("not run"))
-        except DBAPIError as error:
+        except StatementError as error:
             if not db.is_bad_data(error):
                 raise
             return self._failed(letter, reason_of(error), text_of(error)), None

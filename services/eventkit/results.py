@@ -14,7 +14,7 @@ from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import StatementError
 
 from services.eventkit import dead_letters, jobs, tracing
 from services.eventkit import engine as engine_module
@@ -97,7 +97,7 @@ class Results:
         try:
             stored = self._transaction([one.result for one in waiting], refused)
         except Exception as error:
-            bad = isinstance(error, DBAPIError) and is_bad_data(error)
+            bad = isinstance(error, StatementError) and is_bad_data(error)
             if len(waiting) > 1 and (bad or isinstance(error, LostLease)):
                 # One that cannot be stored must not take the others with it.
                 for one in waiting:

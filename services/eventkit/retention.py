@@ -23,7 +23,8 @@ _POLL_SECONDS = 0.5
 
 _OLD_INBOX = """
 DELETE FROM inbox WHERE message_id IN (
-    SELECT message_id FROM inbox WHERE received_at < :before AND status = 'done'
+    SELECT message_id FROM inbox i WHERE received_at < :before AND status = 'done'
+    AND NOT EXISTS (SELECT FROM dead_letters d WHERE d.message_id = i.message_id)
     ORDER BY received_at LIMIT :batch)"""
 
 # The oldest rows have the lowest numbers: what is not old does not have to be looked through.

@@ -209,6 +209,8 @@ class _Process:
         except SchemaMismatch as error:
             LOG.error("refused to start", error=str(error))
             raise
+        if self.stop.is_set():
+            return
         if "worker" in self.settings.roles:
             self._start_worker()
             self._start_upkeep()
@@ -301,7 +303,7 @@ class _Process:
     def _join(self) -> None:
         self.runtime.wake_worker.set()
         deadline = time.monotonic() + self.settings.stop_grace
-        for name, thread in self.parts.items():
+        for name, thread in list(self.parts.items()):
             thread.join(max(0.0, deadline - time.monotonic()))
             if thread.is_alive():
                 LOG.warning("part did not stop in time", part=name)

@@ -25,6 +25,8 @@ from opentelemetry.sdk.trace.sampling import (
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
+from services.eventkit import logs
+
 if TYPE_CHECKING:
     from fastapi.telemetry import TelemetryConfig
 
@@ -169,8 +171,9 @@ def annotate(context: Context, **attributes: Any) -> None:
 def fail(context: Context, error: BaseException) -> None:
     """Marks the span of a context as failed."""
     span = trace.get_current_span(context)
-    span.record_exception(error)
-    span.set_status(Status(StatusCode.ERROR, str(error)))
+    told = logs.short(error)
+    span.add_event("exception", {"exception.type": type(error).__name__, "exception.message": told})
+    span.set_status(Status(StatusCode.ERROR, told))
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import Any, Final
 from sqlalchemy.exc import SQLAlchemyError
 
 from services.eventkit import db
+from services.eventkit.logs import short
 from services.eventkit.registry import RegistryUnavailable
 
 INFRASTRUCTURE: Final = (SQLAlchemyError, RegistryUnavailable, OSError)
@@ -32,10 +33,3 @@ def tell(log: Any, error: BaseException, then: str, **fields: Any) -> None:
         log.error(f"{REFUSED}, {then}", sqlstate=db.sqlstate(error), error=short(error), **fields)
     else:
         log.warning(f"{AWAY}, {then}", error=short(error), **fields)
-
-
-def short(error: BaseException) -> str:
-    """The kind of an error and the first line of its text."""
-    cause = getattr(error, "orig", None) or error
-    lines = str(cause).splitlines()
-    return f"{type(cause).__name__}: {lines[0] if lines else ''}"[:300]

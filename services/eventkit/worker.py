@@ -234,7 +234,9 @@ class _Pool:
         if kind.call is None:
             return {}
         with self._breaker:
-            return kind.call(JobContext(job.row.key, job.row.args, job.attempt, job.row.tenant_id))
+            row = job.row
+            context = JobContext(row.key, row.args, job.attempt, row.tenant_id, row.redrives)
+            return kind.call(context)
 
     def enter(self) -> None:
         with self._lock:

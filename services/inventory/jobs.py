@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.exc import SQLAlchemyError
 
 from services.eventkit.db import make_engine
-from services.eventkit.jobs import JobContext, JobKind, Refused
+from services.eventkit.jobs import JobContext, JobKind, Postpone, Refused
 from services.inventory import import_store
 from services.inventory.imports import JOB, parse
 from services.inventory.settings import InventorySettings
@@ -20,8 +21,11 @@ class Chunks:
 
     def check(self, job: JobContext) -> Mapping[str, Any]:
         """The rows of the chunk that the job asks for. Raises `Refused` where it is not there."""
-        with self._db.connect() as conn:
-            chunk = import_store.chunk(conn, job.key, job.args["chunk"])
+        try:
+            with self._db.connect() as conn:
+                chunk = import_store.chunk(conn, job.key, job.args["chunk"])
+        except SQLAlchemyError as error:
+            raise Postpone(f"no chunks: {type(error).__name__}") from None
         if chunk is None:
             raise Refused("chunk_missing")
         rows, bad = parse(chunk)

@@ -6,9 +6,9 @@ import psycopg
 from sqlalchemy.exc import SQLAlchemyError
 
 from services.eventkit import db
+from services.eventkit.logs import short
 from services.eventkit.positions import Unreachable
 from services.eventkit.registry import RegistryUnavailable
-from services.eventkit.trouble import short
 from services.orderctl.errors import NOT_ANSWERING, CliError
 
 UNDERNEATH: Final = (Unreachable, RegistryUnavailable, SQLAlchemyError, psycopg.Error)

@@ -82,6 +82,7 @@ def show_all(found: Sequence[Mapping[str, Any]], names: Sequence[str], json: boo
         note("there is none")
         return
     table = Table(*names, box=None, pad_edge=False)
+    table.columns[0].min_width = max(len(one[names[0]]) for one in found)  # an id is whole
     for one in found:
         table.add_row(*cells(*(one[name] for name in names)))
     out.print(table)

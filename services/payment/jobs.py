@@ -27,9 +27,16 @@ class Calls:
     def charge(self, job: JobContext) -> Mapping[str, Any]:
         """Charge the order, or find what became of the charge: its ``status`` and ``reason``."""
         key = payment_key(job.key)
-        found = self.provider.find_charge(key) if job.attempt > 1 else None
+        found = self.provider.find_charge(key) if job.asked_before else None
         asked = {name: job.args[name] for name in ("amount", "currency", "token")}
-        return _settled(found or self.provider.charge(key, **asked, reference=job.key))
+        try:
+            return _settled(found or self.provider.charge(key, **asked, reference=job.key))
+        except Refused as error:
+            if not job.asked_before:
+                raise
+            # This call was refused; an earlier one may still be under way.
+            settled = _settled(self.provider.void(key))
+            return {**settled, "reason": settled["reason"] or str(error)}
 
     def void(self, job: JobContext) -> Mapping[str, Any]:
         """Stop the order's charge, made or still under way: its ``status`` then."""
@@ -38,8 +45,13 @@ class Calls:
     def refund(self, job: JobContext) -> Mapping[str, Any]:
         """Pay the order's capture back; `Refused` where the provider says that it cannot."""
         key = job.args["key"]
-        found = self.provider.find_refund(key) if job.attempt > 1 else None
-        answer = found or self.provider.refund(key, payment_key(job.key), job.args["amount"])
+        found = self.provider.find_refund(key) if job.asked_before else None
+        try:
+            answer = found or self.provider.refund(key, payment_key(job.key), job.args["amount"])
+        except Refused as error:
+            if not job.asked_before:
+                raise
+            raise RetryLater(f"refused, and an earlier call may be under way: {error}") from error
         if answer["status"] == "failed":
             raise Refused(answer.get("reason") or "refund_failed")
         if answer["status"] != "refunded":

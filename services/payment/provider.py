@@ -4,7 +4,7 @@ Whatever a call raises: `Refused` means that no money moved and none will, `Retr
 outcome is unknown, `Postpone` that the provider never heard of it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -15,8 +15,10 @@ from services.eventkit.jobs import Postpone, Refused, RetryLater
 
 Answer = Mapping[str, Any]
 
-NOT_NOW = frozenset({408, 409, 425, 429})
-"""Client errors that say "ask again" and not "never"."""
+ABOUT_THE_CHARGE = frozenset({400, 422})
+ABOUT_THE_REFUND = frozenset({400, 404, 422})
+"""Client errors that speak of what was asked. All others speak of who asks, of the way there or of
+the moment (401, 403, 404, 409, 429): they are no answer about an order's money."""
 
 
 class Provider:
@@ -30,11 +32,12 @@ class Provider:
     def charge(self, key: str, amount: int, currency: str, token: str, reference: str) -> Answer:
         """Make the charge of this key, or find it made: its ``status`` and ``reason``."""
         body = {"amount": amount, "currency": currency, "token": token, "reference": reference}
-        return self._make("/charges", key, body)
+        return self._make("/charges", key, body, ABOUT_THE_CHARGE)
 
     def refund(self, key: str, charge_key: str, amount: int) -> Answer:
         """Pay back part of a charge, or find it paid back."""
-        return self._make("/refunds", key, {"charge_key": charge_key, "amount": amount})
+        body = {"charge_key": charge_key, "amount": amount}
+        return self._make("/refunds", key, body, ABOUT_THE_REFUND)
 
     def find_charge(self, key: str) -> Answer | None:
         """The charge of this key as it stands, or None where the provider has none."""
@@ -54,11 +57,11 @@ class Provider:
             return _body(response)
         raise RetryLater(_described(response))
 
-    def _make(self, path: str, key: str, body: Answer) -> Answer:
+    def _make(self, path: str, key: str, body: Answer, final: Container[int]) -> Answer:
         response = self._send("POST", path, headers={"Idempotency-Key": key}, json=body)
         if response.is_success or response.status_code == httpx.codes.PAYMENT_REQUIRED:
             return _body(response)
-        if response.is_client_error and response.status_code not in NOT_NOW:
+        if response.status_code in final:
             raise Refused(f"provider_answered_{response.status_code}")
         raise RetryLater(_described(response))
 

@@ -100,7 +100,7 @@ class _Process:
                 await asyncio.to_thread(self._check)
                 return
             except _NOT_NOW as error:
-                if (what := trouble.short(error)) != self._vitals.waiting:
+                if (what := logs.short(error)) != self._vitals.waiting:
                     _LOG.info("waiting", what=what)
                 self._vitals.waiting = what
                 await asyncio.sleep(_LOOK_EVERY)
@@ -185,7 +185,7 @@ class _Process:
 
     async def _back_off(self, attempt: int, error: Exception) -> None:
         delay = random.uniform(0.1, min(5.0, 0.2 * 2 ** min(attempt, 10)))
-        self._vitals.waiting = trouble.short(error)
+        self._vitals.waiting = logs.short(error)
         metrics.RETRIES.labels("projector").inc()
         trouble.tell(_LOG, error, "the batch waits", attempt=attempt)
         await asyncio.sleep(delay)

@@ -31,7 +31,8 @@ class ByHand:
         """Makes the outside call."""
         call = self._kinds[job.row.kind].call
         assert call is not None
-        return call(JobContext(job.row.key, job.row.args, job.attempt, job.row.tenant_id))
+        row = job.row
+        return call(JobContext(row.key, row.args, job.attempt, row.tenant_id, row.redrives))
 
     def store(self, job: Claimed, data: Mapping[str, Any], status: str = "succeeded") -> str:
         """Has the rules decide about the result; the outcome's name."""

@@ -85,20 +85,29 @@ def test_c44_clean_up_never_removes_a_row_that_was_not_read(
 
 def test_c44_clean_up_leaves_what_is_dead_or_parked_in_the_inbox(stack: LiveStack) -> None:
     db = sa.create_engine(stack.settings.database_url("postgres", database(QUIET)))
-    ids = {status: uuid4() for status in ("done", "dead", "parked")}
+    ids = {status: uuid4() for status in ("done", "dead", "parked", "discarded")}
     with stack.admin(database(QUIET)) as admin:
         for status, message_id in ids.items():
             admin.execute(
                 """INSERT INTO inbox (message_id, topic, partition, "offset", tenant_id, status,
                    received_at) VALUES (%s, 'order.events', 0, 0, 'demo', %s,
                    now() - interval '8 days')""",
-                [message_id, status],
+                [message_id, status if status in ("dead", "parked") else "done"],
             )
+        # Its letter would stand in the way of a second one, were it not known when it comes again.
+        admin.execute(
+            """INSERT INTO dead_letters (message_id, tenant_id, topic, partition, "offset",
+               record_headers, status, reason, first_error, last_error, attempts, failed_at)
+               VALUES (%s, 'demo', 'order.events', 0, 0, '[]', 'discarded', 'rule', 'e', 'e', 1,
+               now())""",
+            [ids["discarded"]],
+        )
         assert prune_inbox(db, WEEK) >= 1
         query = "SELECT message_id FROM inbox WHERE message_id = ANY(%s)"
         left = {row[0] for row in admin.execute(query, [list(ids.values())])}
-        assert left == {ids["dead"], ids["parked"]}
+        assert left == {ids["dead"], ids["parked"], ids["discarded"]}
         admin.execute("DELETE FROM inbox WHERE message_id = ANY(%s)", [list(left)])
+        admin.execute("DELETE FROM dead_letters WHERE message_id = %s", [ids["discarded"]])
     db.dispose()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 from services.eventkit.positions import Place, Unreachable, client_config
-from services.eventkit.records import RawRecord
+from services.eventkit.records import RawRecord, headers_of
 
 Ranges = Mapping[Place, range]
 Timed = tuple[int, RawRecord]
@@ -73,7 +73,7 @@ def _taken(message: Any, left: dict[Place, int]) -> Timed | None:
         left.pop(place, None)
     if offset >= stop:
         return None
-    headers = message.headers() or ()
+    headers = headers_of(message)
     record = RawRecord(*place, offset, message.key(), message.value(), headers)
     return message.timestamp()[1], record
 

@@ -6,9 +6,9 @@ import pickle
 import sys
 
 from services.eventkit import db
+from services.eventkit.logs import short
 from services.eventkit.rebuild import bulk
 from services.eventkit.rebuild.processes import Job
-from services.eventkit.trouble import short
 
 
 def work(job: Job) -> None:

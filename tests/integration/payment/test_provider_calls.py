@@ -1,5 +1,7 @@
 """What payment's jobs make of a real provider's answers, its silence and its absence."""
 
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 from uuid import uuid4
 
@@ -126,6 +128,35 @@ def test_a_charge_the_provider_does_not_understand_is_refused(calls: Calls, orde
     job = JobContext(order, {"amount": 4200, "currency": "euro", "token": "tok_ok"}, 1, "demo")
     with pytest.raises(Refused, match="provider_answered_422"):
         calls.charge(job)
+
+
+def test_a_refusal_after_a_call_of_unknown_outcome_stops_the_charge(
+    calls: Calls, bank: httpx.Client, order: str
+) -> None:
+    """The first call may still be under way when the second is refused."""
+    args = {"amount": 4200, "currency": "euro", "token": "tok_ok"}
+    for job in (JobContext(order, args, 2, "demo"), JobContext(order, args, 1, "demo", redrives=1)):
+        assert calls.charge(job) == {"status": "voided", "reason": "provider_answered_422"}
+    assert calls.charge(charging(order, "tok_ok", 2))["status"] == "voided"
+    assert entries(bank, order) == []
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 409, 429])
+def test_an_answer_about_us_is_none_about_the_order(order: str, status: int) -> None:
+    class Answers(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.send_response(status)
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Answers) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        asking = Calls(Provider(f"http://127.0.0.1:{server.server_port}", 5))
+        with pytest.raises(RetryLater, match=str(status)):
+            asking.charge(charging(order, "tok_ok"))
+        server.shutdown()
 
 
 def test_a_provider_that_is_away_was_not_asked(order: str) -> None:

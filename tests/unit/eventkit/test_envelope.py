@@ -37,6 +37,13 @@ def test_headers_round_trip() -> None:
     assert Envelope.from_headers(ENVELOPE.to_headers()) == ENVELOPE
 
 
+@pytest.mark.parametrize("value", [b"abc", b"", b"00-\x00zz", b"00-4BF9-00f0-01", b"\xff"])
+def test_a_trace_that_cannot_be_read_is_none(value: bytes) -> None:
+    """The event is good all the same, and nobody trips over it later."""
+    headers = [(name, text) for name, text in ENVELOPE.to_headers() if name != "traceparent"]
+    assert Envelope.from_headers([*headers, ("traceparent", value)]).traceparent is None
+
+
 def test_headers_are_those_of_cloudevents_in_binary_mode() -> None:
     headers = dict(ENVELOPE.to_headers())
     assert headers["ce_specversion"] == b"1.0"

@@ -39,3 +39,23 @@ def test_a_line_names_its_service_whatever_thread_writes_it() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
     assert json.loads(told.stdout)["service"] == "toy"
+
+
+def test_a_traceback_has_no_values_of_the_database() -> None:
+    code = (
+        "import psycopg; from sqlalchemy.exc import IntegrityError; "
+        "from services.eventkit import logs; logs.setup('toy', 'json')\n"
+        "cause = psycopg.errors.CheckViolation('violates check\\nDETAIL: row (Ada, ada@shop)')\n"
+        "try:\n"
+        "    try:\n        raise cause\n"
+        "    except psycopg.Error as e:\n"
+        "        raise IntegrityError('INSERT', {'name': 'Ada'}, e) from e\n"
+        "except Exception:\n"
+        "    logs.logger('toy').exception('broken')"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    exception = json.loads(told.stdout)["exception"]
+    assert "CheckViolation: violates check" in exception and "line 5" in exception
+    assert "Ada" not in told.stdout

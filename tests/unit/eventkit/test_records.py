@@ -6,7 +6,7 @@ import pytest
 
 from services.eventkit.codec import Codec
 from services.eventkit.envelope import Envelope, message_id_of
-from services.eventkit.records import Message, Poison, RawRecord, read
+from services.eventkit.records import Message, Poison, RawRecord, headers_of, read
 from services.eventkit.schemas import Schemas
 from tests.unit.eventkit.test_envelope import ENVELOPE
 
@@ -58,3 +58,16 @@ def test_a_key_that_is_not_the_subject_is_poison() -> None:
     poison = read(replace(_record(), key=b'"quoted"'), CODEC)
     assert isinstance(poison, Poison)
     assert poison.reason == "key"
+
+
+class BadName:
+    """A message with a header whose name is no UTF-8, as the client gives it."""
+
+    def headers(self) -> None:
+        raise SystemError("returned a result with an exception set")
+
+
+def test_a_header_whose_name_cannot_be_read_makes_poison_and_no_crash() -> None:
+    record = replace(_record(), headers=headers_of(BadName()))
+    found = read(record, CODEC)
+    assert isinstance(found, Poison) and found.reason == "envelope"

@@ -2,10 +2,17 @@
 
 import psycopg
 import pytest
-from sqlalchemy.exc import DBAPIError, OperationalError, ProgrammingError, TimeoutError
+from sqlalchemy.exc import (
+    DBAPIError,
+    OperationalError,
+    ProgrammingError,
+    StatementError,
+    TimeoutError,
+)
 from structlog.testing import capture_logs
 
 from services.eventkit import logs, trouble
+from services.eventkit.db import is_bad_data
 from services.eventkit.registry import RegistryUnavailable
 
 LOG = logs.logger("test")
@@ -57,3 +64,9 @@ def test_what_is_away_is_a_warning(error: Exception) -> None:
     assert line["event"] == "infrastructure away, the batch waits"
     assert line["log_level"] == "warning"
     assert isinstance(error, trouble.INFRASTRUCTURE)
+
+
+def test_a_value_that_cannot_be_written_down_is_bad_data_and_not_an_absence() -> None:
+    error = StatementError("datetime is not JSON serializable", "INSERT", {}, TypeError("no JSON"))
+    assert is_bad_data(error)
+    assert not is_bad_data(TimeoutError("no connection is free"))
