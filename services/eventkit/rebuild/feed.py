@@ -32,12 +32,13 @@ def read(bootstrap: str, ranges: Ranges) -> Iterator[Timed]:
         while left:
             first = consumer.poll(0.5)  # `consume` alone would wait for a thousand
             if first is not None:
-                for message in (first, *consumer.consume(999, 0)):
-                    taken = _taken(message, left)
-                    if taken is not None:
-                        yield taken
-                heard = time.monotonic()  # what the caller took meanwhile is no silence
-            elif time.monotonic() - heard > _SILENCE:
+                before = len(left)
+                some = [_taken(message, left) for message in (first, *consumer.consume(999, 0))]
+                records = [taken for taken in some if taken is not None]
+                yield from records
+                if records or len(left) < before:
+                    heard = time.monotonic()  # what the caller took meanwhile is no silence
+            if time.monotonic() - heard > _SILENCE:
                 raise Unreachable(f"broker: nothing of {len(left)} partitions for {_SILENCE:.0f} s")
     finally:
         consumer.close()

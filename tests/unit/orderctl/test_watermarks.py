@@ -1,5 +1,6 @@
 """A broker that leads nothing for a moment is asked again; one that is away is told of as such."""
 
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -40,18 +41,30 @@ def test_what_does_not_pass_is_told_at_once() -> None:
 
 
 class Silent:
-    """A consumer whose broker went away."""
+    """A consumer whose broker went away: it has nothing, or only errors that pass."""
 
-    def poll(self, _: float) -> None:
-        """Nothing comes any more."""
+    def __init__(self, error: int | None) -> None:
+        self._error = error
+
+    def poll(self, _: float) -> Any:
+        """As a consumer is asked for the next record."""
+        if self._error is None:
+            return None
+        error = KafkaError(self._error)
+        return SimpleNamespace(
+            error=lambda: error, topic=lambda: PART.topic, partition=lambda: PART.partition
+        )
 
     def __getattr__(self, _: str) -> Any:
         return lambda *_: []
 
 
-def test_reading_ends_where_the_broker_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("error", [None, KafkaError._TRANSPORT])
+def test_reading_ends_where_the_broker_goes_away(
+    monkeypatch: pytest.MonkeyPatch, error: int | None
+) -> None:
     monkeypatch.setattr(kafka, "_logs", lambda *_: {(PART.topic, PART.partition): range(3, 8)})
-    monkeypatch.setattr(feed, "Consumer", lambda _: Silent())
+    monkeypatch.setattr(feed, "Consumer", lambda _: Silent(error))
     monkeypatch.setattr(feed, "_SILENCE", 0.05)
     with pytest.raises(CliError) as raised:
         list(kafka.read_all("127.0.0.1:1", [PART.topic]))
