@@ -36,7 +36,7 @@ class Calls:
                 raise
             # This call was refused; an earlier one may still be under way.
             settled = _settled(self.provider.void(key))
-            return {**settled, "reason": settled["reason"] or str(error)}
+            return {**settled, "reason": str(error)} if settled["status"] == "voided" else settled
 
     def void(self, job: JobContext) -> Mapping[str, Any]:
         """Stop the order's charge, made or still under way: its ``status`` then."""

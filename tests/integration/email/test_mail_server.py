@@ -88,7 +88,7 @@ def test_a_server_that_is_down_costs_no_attempt() -> None:
         ({GREETING: "554 no service"}, RetryLater),
         ({GREETING: SILENCE}, RetryLater),
         ({"MAIL": "451 not now"}, RetryLater),
-        ({"MAIL": "550 go away"}, Refused),
+        ({"MAIL": "550 go away"}, RetryLater),
         ({"RCPT": f"450 {ADDRESS} is busy"}, RetryLater),
         ({"RCPT": f"550 {ADDRESS} is unknown"}, Refused),
         ({"RCPT": SILENCE}, RetryLater),
