@@ -1,6 +1,5 @@
 """The API of reports: ask for one, follow it, download it, cancel it."""
 
-import re
 import secrets
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -22,6 +21,7 @@ from services.eventkit.decision import Decision
 from services.eventkit.feed import Feed
 from services.eventkit.http import EVERYWHERE, Problem, problem_responses
 from services.eventkit.idempotency import Answer, IdempotencyKey, Once, accepted
+from services.eventkit.moments import rfc_3339
 from services.eventkit.reading import (
     TAGGED,
     UNCHANGED,
@@ -38,13 +38,10 @@ ReportId = Annotated[
     str, Path(pattern=r"^rep_[0-9a-f]{24}$", examples=["rep_0123456789abcdef01234567"])
 ]
 _YEARS: Final = range(2000, 2100)
-_RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)", re.I)
 
 
 def _time(value: Any) -> Any:
-    if not isinstance(value, str) or not _RFC_3339.fullmatch(value):
-        raise ValueError("not a date and time as in RFC 3339")
-    if int(value[:4]) not in _YEARS:
+    if int(rfc_3339(value)[:4]) not in _YEARS:
         raise ValueError(f"not in the years {_YEARS.start} to {_YEARS.stop - 1}")
     return value
 

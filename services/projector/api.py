@@ -11,13 +11,14 @@ from uuid import UUID
 
 import sqlalchemy as sa
 from fastapi import APIRouter, FastAPI, Query, Request, Response
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
 from services.eventkit.access import Access, Tenant
 from services.eventkit.envelope import parse_time
 from services.eventkit.http import EVERYWHERE, FieldError, Problem, create_app, problem_responses
 from services.eventkit.keyfile import KeyFile
+from services.eventkit.moments import Moment
 from services.eventkit.positions import Unreachable
 from services.projector import queries
 from services.projector.lag import LagMeter
@@ -171,8 +172,8 @@ def _routes(engine: sa.Engine, meter: LagMeter) -> APIRouter:
         reason: str | None = None,
         payment_status: str | None = None,
         currency: str | None = None,
-        since: Annotated[AwareDatetime | None, Query(description="Began then or later.")] = None,
-        until: Annotated[AwareDatetime | None, Query(description="Began before that.")] = None,
+        since: Annotated[Moment | None, Query(description="Began then or later.")] = None,
+        until: Annotated[Moment | None, Query(description="Began before that.")] = None,
         q: Annotated[
             str | None,
             Query(

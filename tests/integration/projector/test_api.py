@@ -137,6 +137,7 @@ def test_one_order_with_its_timeline(client: TestClient, orders: dict[UUID, str]
         ("/orders?before=rubbish", 422, "before"),
         ("/orders?q=%20", 422, "query.q"),
         ("/orders?since=2026-01-01T00:00:00", 422, "query.since"),
+        ("/orders?since=18", 422, "query.since"),
         (f"/orders/{NOBODYS}/events", 404, None),
         (f"/orders/{NOBODYS}?after=1&wait=0", 503, None),
         ("/nowhere", 404, None),
