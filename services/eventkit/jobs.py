@@ -80,7 +80,7 @@ Call = Callable[[JobContext], Mapping[str, Any]]
 
 
 class Refused(Exception):
-    """The outside refused for good what was asked (a 422, a 5xx of SMTP): the job ends as failed."""
+    """The outside refused for good what was asked (422, a 5xx of SMTP): the job ends as failed."""
 
 
 class RetryLater(Exception):
