@@ -22,6 +22,7 @@ ENDINGS = {
 
 RARE = {
     ("payment", "voided", "refunding"),  # not by a provider that knows one charge a key
+    ("payment", "declined", "refunding"),  # a refusal stops the charge that might still land
     ("payment", "refund_failed", "refunded"),  # see test_found_histories
     ("order", "pending", "needs_attention"),  # likewise
 }
