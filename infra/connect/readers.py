@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Final
 
 from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
 from prometheus_client import Gauge
 
 from infra.names import SERVICES
@@ -21,9 +20,9 @@ from services.eventkit.positions import (
     Unreachable,
     admin_client,
     anew,
-    described_groups,
     event_places,
     log_offsets,
+    member_counts,
     reading_on,
 )
 from services.eventkit.unread import Reader
@@ -81,7 +80,7 @@ class Readers:
             places = event_places(self._admin, _TIMEOUT)
             read = reading_on(self._admin, self._bootstrap, GROUPS, places, _TIMEOUT)
             ends = log_offsets(self._admin, places, LATEST, _TIMEOUT)
-            members = _members(self._admin)
+            members = member_counts(self._admin, GROUPS, _TIMEOUT)
         except (Unreachable, KafkaException) as error:
             self._admin = anew(self._bootstrap)
             BROKER.set(0)
@@ -114,8 +113,3 @@ def _by_topic(offsets: Offsets) -> dict[str, int]:
     for (topic, _), at in offsets.items():
         sums[topic] = sums.get(topic, 0) + at
     return sums
-
-
-def _members(admin: AdminClient) -> dict[str, int]:
-    found = described_groups(admin, GROUPS, _TIMEOUT)
-    return {group: len(one.members) if one else 0 for group, one in found.items()}

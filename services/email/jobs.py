@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import SQLAlchemyError
 
 from services.email.domain import KINDS, job_of
 from services.email.mail import InvalidContact, build
@@ -14,7 +13,7 @@ from services.email.settings import EmailSettings
 from services.email.smtp import MailServer
 from services.email.store import Contact, contact_of
 from services.eventkit.db import make_engine
-from services.eventkit.jobs import JobContext, JobKind, Postpone, Refused
+from services.eventkit.jobs import JobContext, JobKind, Refused, needing
 
 REMOTE = "mail_server"
 WAITS_PER_MAIL = 8
@@ -61,8 +60,5 @@ def kinds(settings: EmailSettings) -> Sequence[JobKind]:
 
 
 def _find_contact(engine: sa.Engine, tenant_id: str, customer_id: str) -> Contact | None:
-    try:
-        with engine.begin() as conn:
-            return contact_of(conn, tenant_id, customer_id)
-    except SQLAlchemyError as error:
-        raise Postpone(f"no contacts: {type(error).__name__}") from None
+    with needing("contacts"), engine.begin() as conn:
+        return contact_of(conn, tenant_id, customer_id)

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from services.eventkit import logs
-from services.eventkit.logs import short
 
 _LOG = logs.logger("background")
 _PAUSE = 1.0
@@ -36,7 +35,7 @@ async def _again_and_again(name: str, work: Callable[[], Coroutine[Any, Any, Non
         try:
             await work()
         except Exception as error:
-            _LOG.error("work failed, begins again", work=name, error=short(error))
+            _LOG.error("work failed, begins again", work=name, error=logs.short(error))
             await asyncio.sleep(_PAUSE)
         else:
             return

@@ -6,7 +6,8 @@ fenced by who claimed it and at which attempt. A crash leaves a lease that runs 
 knows that its worker is dead (`orphans`).
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,6 +16,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.engine import Connection
+from sqlalchemy.exc import SQLAlchemyError
 
 from services.eventkit import db, tables
 
@@ -89,6 +91,15 @@ class RetryLater(Exception):
 
 class Postpone(Exception):
     """The outside could not be reached at all: try later, no attempt is used up."""
+
+
+@contextmanager
+def needing(what: str) -> Iterator[None]:
+    """Around what a call reads of its own database first; without it, nothing was asked outside."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        raise Postpone(f"no {what}: {type(error).__name__}") from None
 
 
 @dataclass(frozen=True, slots=True)

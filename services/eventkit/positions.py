@@ -100,14 +100,14 @@ def reading_on(
     """
     starts = log_offsets(admin, places, EARLIEST, timeout)
     return {
-        group: next_offsets(
+        group: group_positions(
             topics_read(group), committed_offsets(bootstrap, group, places, timeout), starts
         )
         for group in groups
     }
 
 
-def next_offsets(
+def group_positions(
     topics: Iterable[str], committed: Mapping[Place, int], starts: Mapping[Place, int]
 ) -> dict[Place, int]:
     """Where a group reads on that reads these topics, and those of which it has committed any.
@@ -127,6 +127,14 @@ def described_groups(
     """
     answers = admin.describe_consumer_groups(list(groups), request_timeout=timeout)
     return {group: _described(answer) for group, answer in answers.items()}
+
+
+def member_counts(
+    admin: AdminClient, groups: Iterable[str], timeout: float = TIMEOUT
+) -> dict[str, int]:
+    """How many members each consumer group has; raises `Unreachable`."""
+    found = described_groups(admin, groups, timeout)
+    return {group: len(one.members) if one else 0 for group, one in found.items()}
 
 
 def _described(answer: "Future[ConsumerGroupDescription]") -> ConsumerGroupDescription | None:

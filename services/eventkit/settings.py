@@ -13,15 +13,14 @@ from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 PREFIX = "SAGA_"
+CONFIG = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", use_attribute_docstrings=True)
 Role = Literal["api", "consumer", "worker"]
 
 
 class ProcessSettings(BaseSettings):
     """What every process of the system needs, whatever it does. Times are in seconds."""
 
-    model_config = SettingsConfigDict(
-        env_prefix=PREFIX, extra="ignore", use_attribute_docstrings=True
-    )
+    model_config = CONFIG
 
     http_host: str = "127.0.0.1"
     """Where it listens."""

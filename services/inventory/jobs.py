@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import SQLAlchemyError
 
 from services.eventkit.db import make_engine
-from services.eventkit.jobs import JobContext, JobKind, Postpone, Refused
+from services.eventkit.jobs import JobContext, JobKind, Refused, needing
 from services.inventory import import_store
 from services.inventory.imports import JOB, parse
 from services.inventory.settings import InventorySettings
@@ -21,11 +20,8 @@ class Chunks:
 
     def check(self, job: JobContext) -> Mapping[str, Any]:
         """The rows of the chunk that the job asks for. Raises `Refused` where it is not there."""
-        try:
-            with self._db.connect() as conn:
-                chunk = import_store.chunk(conn, job.key, job.args["chunk"])
-        except SQLAlchemyError as error:
-            raise Postpone(f"no chunks: {type(error).__name__}") from None
+        with needing("chunks"), self._db.connect() as conn:
+            chunk = import_store.chunk(conn, job.key, job.args["chunk"])
         if chunk is None:
             raise Refused("chunk_missing")
         rows, bad = parse(chunk)

@@ -10,12 +10,11 @@ import httpcore
 import httpx
 import sqlalchemy as sa
 from opentelemetry.trace import SpanKind
-from sqlalchemy.exc import SQLAlchemyError
 from standardwebhooks import Webhook as Signer
 
 from services.eventkit import logs, tracing
 from services.eventkit.db import as_text
-from services.eventkit.jobs import JobContext, Postpone
+from services.eventkit.jobs import JobContext, needing
 from services.order import targets, webhook_store
 from services.order.calling import Answer, Caller
 from services.order.webhooks import ENABLED, PENDING, Delivery, Webhook
@@ -45,12 +44,9 @@ class Sender:
 
         It never raises for what a receiver does: one that fails must not make others wait.
         """
-        try:
-            with self._db.connect() as conn:
-                delivery = webhook_store.delivery(conn, job.args["delivery_id"])
-                webhook = webhook_store.webhook(conn, delivery.webhook_id) if delivery else None
-        except SQLAlchemyError as error:
-            raise Postpone(f"no delivery: {type(error).__name__}") from None
+        with needing("delivery"), self._db.connect() as conn:
+            delivery = webhook_store.delivery(conn, job.args["delivery_id"])
+            webhook = webhook_store.webhook(conn, delivery.webhook_id) if delivery else None
         if delivery is None or webhook is None or delivery.status != PENDING:
             return {"outcome": "cancelled"}
         if webhook.status != ENABLED:

@@ -3,17 +3,15 @@
 from typing import Annotated, Any
 
 from pydantic import Field, field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode
 
-from services.eventkit.settings import PREFIX, ClientSettings
+from services.eventkit.settings import CONFIG, ClientSettings
 
 
 class Budgets(BaseSettings):
     """How many seconds an order may wait for a step before it counts as stuck."""
 
-    model_config = SettingsConfigDict(
-        env_prefix=PREFIX, extra="ignore", use_attribute_docstrings=True
-    )
+    model_config = CONFIG
 
     stock_budget: float = 30.0
     """For how long an order may wait for its stock before it counts as stuck."""

@@ -10,9 +10,9 @@ from services.eventkit.positions import (
     LATEST,
     Unreachable,
     admin_client,
-    described_groups,
     event_places,
     log_offsets,
+    member_counts,
     reading_on,
 )
 from services.orderctl.errors import NOT_ANSWERING, CliError
@@ -68,7 +68,7 @@ def _read(admin: AdminClient, bootstrap: str, names: Sequence[str]) -> list[Grou
     places = event_places(admin, TIMEOUT)
     read = reading_on(admin, bootstrap, names, places, TIMEOUT)
     ends = log_offsets(admin, places, LATEST, TIMEOUT)
-    members = _members(admin, names)
+    members = member_counts(admin, names, TIMEOUT)
     return [
         Group(
             name,
@@ -77,8 +77,3 @@ def _read(admin: AdminClient, bootstrap: str, names: Sequence[str]) -> list[Grou
         )
         for name in names
     ]
-
-
-def _members(admin: AdminClient, names: Sequence[str]) -> dict[str, int]:
-    found = described_groups(admin, names, TIMEOUT)
-    return {name: len(one.members) if one else 0 for name, one in found.items()}

@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
-from services.eventkit.positions import Unreachable, described_groups, next_offsets, since
+from services.eventkit.positions import Unreachable, described_groups, group_positions, since
 
 
 @pytest.mark.parametrize(("unix_ms", "asked"), [(5, 5), (0, 0), (-1, 0), (-86_400_000, 0)])
@@ -51,7 +51,7 @@ STARTS = {("order.events", 0): 3, ("order.events", 1): 0, ("email.events", 0): 7
 
 
 def test_a_group_that_has_committed_nothing_begins_where_the_log_does() -> None:
-    assert next_offsets(["order.events"], {}, STARTS) == {
+    assert group_positions(["order.events"], {}, STARTS) == {
         ("order.events", 0): 3,
         ("order.events", 1): 0,
     }
@@ -60,6 +60,6 @@ def test_a_group_that_has_committed_nothing_begins_where_the_log_does() -> None:
 def test_what_was_committed_counts_and_topics_that_nobody_reads_do_not() -> None:
     committed = {("order.events", 1): 5}
     expected = {("order.events", 0): 3, ("order.events", 1): 5}
-    assert next_offsets(["order.events"], committed, STARTS) == expected
-    assert next_offsets([], committed, STARTS) == expected, "a topic of which it has read a part"
-    assert next_offsets([], {}, STARTS) == {}
+    assert group_positions(["order.events"], committed, STARTS) == expected
+    assert group_positions([], committed, STARTS) == expected, "a topic of which it has read a part"
+    assert group_positions([], {}, STARTS) == {}

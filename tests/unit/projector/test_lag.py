@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import isnan
 from typing import Any
 
@@ -15,6 +15,7 @@ from services.eventkit.unread import Reader
 from services.projector import lag as module
 from services.projector.api import LAG_HEADER, create_read_api
 from services.projector.lag import EVENTS, LagMeter, PartitionLag
+from tests.saga.support.wait import until
 
 NOWHERE = "127.0.0.1:1"
 ENGINE = sa.create_engine("postgresql+psycopg://127.0.0.1:1/none")
@@ -54,14 +55,6 @@ def new_meter(max_age: float = 0.0) -> LagMeter:
     return LagMeter(ENGINE, NOWHERE, (), max_age)
 
 
-def soon(condition: Callable[[], bool]) -> bool:
-    """True as soon as the condition holds, within five seconds."""
-    until = time.monotonic() + 5
-    while not condition() and time.monotonic() < until:
-        time.sleep(0.01)
-    return condition()
-
-
 def is_unknown(meter: LagMeter) -> bool:
     try:
         meter.latest(wait=0)
@@ -84,7 +77,7 @@ def test_a_broker_that_hangs_is_asked_once_and_nobody_waits_for_it(broker: Broke
     assert time.monotonic() - began < AT_ONCE
     assert broker.asked <= 2
     broker.answers.set()
-    assert soon(lambda: meter.latest().events == 8)
+    until(lambda: meter.latest().events == 8, "the new lag", 5)
 
 
 def test_answers_do_not_wait_for_a_broker_that_never_answered(broker: Broker) -> None:
@@ -107,9 +100,9 @@ def test_a_broker_that_went_away_makes_the_lag_unknown_until_it_is_back(broker: 
     meter = new_meter()
     assert meter.latest().seconds == 1.5
     broker.away = True
-    assert soon(lambda: is_unknown(meter))
+    until(lambda: is_unknown(meter), "the absence to be told", 5)
     broker.away = False
-    assert soon(lambda: not is_unknown(meter))
+    until(lambda: not is_unknown(meter), "the lag to be known again", 5)
 
 
 def test_the_watch_measures_for_all_and_for_the_metrics(broker: Broker) -> None:
