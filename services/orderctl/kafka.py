@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import tenacity
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from services.eventkit.positions import Place, Unreachable
 from services.eventkit.rebuild import feed
-from services.eventkit.records import RawRecord
+from services.eventkit.records import RawRecord, headers_of
 from services.orderctl.errors import NOT_ANSWERING, CliError
 from services.orderctl.failures import failed
 
@@ -144,7 +143,7 @@ def as_record(message: Message) -> Record:
         partition=partition,
         offset=offset,
         key=_bytes(message.key()),
-        headers=_headers(message),
+        headers=_texts(headers_of(message)),
         value=_bytes(message.value()),
         created_ms=message.timestamp()[1],
     )
@@ -160,10 +159,6 @@ def _plain(record: RawRecord, created_ms: int) -> Record:
         value=record.value,
         created_ms=created_ms,
     )
-
-
-def _headers(message: Message) -> dict[str, str]:
-    return _texts(cast(list[tuple[str, bytes | None]], message.headers() or []))
 
 
 def _texts(headers: Iterable[tuple[str, bytes | None]]) -> dict[str, str]:
